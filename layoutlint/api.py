@@ -123,16 +123,16 @@ def check(
     from layoutlint.intent.overrides import apply_overrides
     from layoutlint.intent.toml import rule_file
     from layoutlint.lint import run
-    from layoutlint.lint.options import Options
+    from layoutlint.lint.options import Intents, Options, Strictness
 
     chosen = _packs(_strings(rules, "rules"), _strings(packs, "packs"))
     linux = rule_file.kernel_packs_beside(chosen) if kernel_packs else ()
     chosen, linux = apply_overrides(chosen, linux)
     options = Options(
         only=structs,
-        annotations=annotations,
-        allow_unknown=allow_unknown,
         read=ReadOptions(flags=_strings(flags, "flags"), query_drivers=_drivers(query_drivers), jobs=0),
+        intents=Intents(annotations=annotations),
+        strictness=Strictness(allow_unknown=allow_unknown),
     )
     return run.check(_strings(paths, "paths"), chosen, linux, options)
 

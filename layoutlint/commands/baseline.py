@@ -130,7 +130,7 @@ def _change(path: str, arguments: Arguments, change: _Change, must_exist: bool =
     if not is_written:
         terminal.complain(f"layoutlint: {path} was not written: no input could be read")
         sys.exit(EXIT_UNKNOWN)
-    sys.exit(EXIT_UNKNOWN if left and not options.allow_unknown else EXIT_KEPT)
+    sys.exit(EXIT_UNKNOWN if left and not options.strictness.allow_unknown else EXIT_KEPT)
 
 
 def _summary(old: tuple[Entry, ...], new: tuple[Entry, ...], is_change: bool) -> str:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from layoutlint.commands.judging import Judged
     from layoutlint.intent.policy import Policy
     from layoutlint.judgement.finding import Report
-    from layoutlint.lint.options import Held
+    from layoutlint.lint.held_layouts import Held
     from layoutlint.readers.profiles.saved import Saved
     from layoutlint.reports.check.diagnostics import Repository
 
@@ -268,7 +268,7 @@ def _read_held_layouts(path: str, arguments: Arguments, policy: Policy | None) -
     """Return the snapshot to which layouts are held, as the base commit has it if that decides."""
     import shlex
 
-    from layoutlint.lint.options import Held
+    from layoutlint.lint.held_layouts import Held
     from layoutlint.readers import snapshot
     from layoutlint.readers.snapshot.decode import decode
 

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from layoutlint.intent.policy import Policy
     from layoutlint.judgement.finding import Report
     from layoutlint.judgement.rule import Pack
-    from layoutlint.lint.options import Held, Options
+    from layoutlint.lint.held_layouts import Held
+    from layoutlint.lint.options import Options
     from layoutlint.model.build import Build
     from layoutlint.model.reading import InputText, TreeCopy
     from layoutlint.model.task import Executor
@@ -223,7 +224,7 @@ def _judge(
         )
         inputs, packs, kernel_packs = result.inputs, result.packs, result.kernel_packs
         read = replace(options.read, touched=result.touched)
-        options = replace(options, change=result.scope, read=read)
+        options = replace(options, read=read, mode=result.scope)
     if not builds:
         report = run.check(inputs, packs, kernel_packs, options)
     else:
@@ -248,28 +249,28 @@ def _kernel_packs(packs: tuple[Pack, ...], inputs: tuple[str, ...]) -> tuple[Pac
 def _options(arguments: Arguments, policy: Policy | None, scope: Scope) -> Options:
     """Return the options of the run; raises UsageError."""
     from layoutlint.judgement.verdict import Outcome
-    from layoutlint.lint.options import Options
+    from layoutlint.lint.options import Guessing, Intents, Mode, Options, Strictness
 
     flags, inputs, texts, own, randomising, placement, reading = arguments
     return Options(
         only=own.only,
-        annotations=not own.no_annotations,
-        comments=own.comments,
-        fail_on=Outcome(scope.fail_on),
         line_size=placement.line_size,
         min_align=placement.min_align,
-        allow_unknown=reading.allow_unknown,
-        ignore_missing=own.ignore_missing,
-        unused=own.unused,
-        guesses=scope.guesses,
-        uses=scope.uses,
         read=read_options(flags, reading, own.sources, policy, texts),
         randomised=randomisation(randomising, inputs or (os.curdir,) * scope.is_change, needs_seed=False),
         kernel=kernel_version(randomising),
-        suppressions=not own.no_suppressions,
-        today=own.today,
-        policy=policy,
-        held=scope.held,
+        intents=Intents(
+            annotations=not own.no_annotations,
+            comments=own.comments,
+            suppressions=not own.no_suppressions,
+            policy=policy,
+            today=own.today,
+        ),
+        strictness=Strictness(
+            Outcome(scope.fail_on), reading.allow_unknown, own.ignore_missing, own.unused
+        ),
+        guessing=Guessing(scope.guesses, scope.uses),
+        mode=scope.held or Mode(),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, cast
 
 import click
 
@@ -69,17 +69,36 @@ def add(
     """
 
     def decorate(command: Command) -> Command:
-        @wraps(command)
-        def run(*arguments: Any, **values: Any) -> Any:
-            fields = {name: values.pop(name) for name in record._fields}
-            return command(*arguments, **{parameter: record(**fields)}, **values)
-
-        with_options: Command = run
+        collecting = _collecting(command)
+        collecting.records[parameter] = record
         for name, declared in reversed(record._field_defaults.items()):
-            with_options = single(name, declared, heading, is_rare, **_help(helps.get(name)))(with_options)
-        return with_options
+            single(name, declared, heading, is_rare, **_help(helps.get(name)))(collecting)
+        return collecting
 
     return decorate
+
+
+class _Collecting(Protocol):
+    """A command that takes options as records, by the names of its parameters."""
+
+    records: dict[str, Any]
+
+    def __call__(self, *arguments: Any, **values: Any) -> Any: ...
+
+
+def _collecting(command: Command) -> _Collecting:
+    """Return a command that takes options as records, around one that does not yet."""
+    if hasattr(command, "records"):
+        return command
+
+    @wraps(command)
+    def run(*arguments: Any, **values: Any) -> Any:
+        for parameter, record in run.records.items():  # type: ignore[attr-defined]
+            values[parameter] = record(**{name: values.pop(name) for name in record._fields})
+        return command(*arguments, **values)
+
+    run.records = {}  # type: ignore[attr-defined]
+    return cast(_Collecting, run)
 
 
 def single(

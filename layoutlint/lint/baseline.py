@@ -96,7 +96,7 @@ class _JudgedParts:
         if entry.build not in self._builds - self._incomplete or (rule, entry.build) in self._skipped:
             return False
         if (entry.build, entry.key) in self._known:
-            return self._options.change is None  # a change leaves out other definitions of the name
+            return self._options.mode.sees_all  # a change leaves out other definitions of the name
         return not self._options.skips_missing and self._options.selection.has_name(struct)
 
 
@@ -126,7 +126,7 @@ def pruned_entries(report: Report, entries: Iterable[Entry], options: Options) -
 
 def _is_acceptable(instance: Instance, options: Options) -> bool:
     """Return whether a failure can be accepted: an unknown one only on demand."""
-    return instance.standing.outcome is not Outcome.UNKNOWN or options.allow_unknown
+    return instance.standing.outcome is not Outcome.UNKNOWN or options.strictness.allow_unknown
 
 
 def _current(instance: Instance, options: Options) -> Entry | None:

@@ -191,8 +191,8 @@ class _Search(Record, dict=True):
         """
         options, inputs = self.options, frozenset(map(_absolute, self.names.whole))
         depends_on_more = any(self.changed_rules) or any(pack.guesses for pack in self.packs)
-        wants_others = self.judges_all or options.comments or options.unused or options.held is not None
-        depends_on_more |= bool(options.uses or inputs & self.change.paths) or len(inputs) != 1
+        wants_others = self.judges_all or options.intents.comments or options.strictness.unused
+        depends_on_more |= bool(options.guessing.uses or inputs & self.change.paths) or len(inputs) != 1
         return not (depends_on_more or wants_others)
 
     def result(self, parts: tuple[Definers, ...]) -> Affected:
@@ -376,7 +376,7 @@ class _Part(Record, dict=True):
     def _add_context(self, hits: _Hits, file: str) -> None:
         """Add a changed file that includes a definer, if its macros or containers can affect a layout."""
         text = text_search.content(file)
-        if self.search.options.comments:
+        if self.search.options.intents.comments:
             hits.inputs.append(file)
             hits.structs |= text_search.names_defined(text)
         closure = self.part.inclusion.closure(file)
@@ -417,7 +417,7 @@ class _Part(Record, dict=True):
         yield from (
             file
             for file in dict.fromkeys(hits.inputs)
-            if self.search.options.comments or file in self.part.marked
+            if self.search.options.intents.comments or file in self.part.marked
         )
 
 

@@ -24,7 +24,8 @@ def exit_status(
     """
     counting = [f for f in findings if not f.is_accepted and f.rule.severity is not Severity.NOTE]
     outcomes = {finding.verdict.outcome for finding in counting}
-    if Outcome.BROKEN in outcomes or (Outcome.AT_RISK in outcomes and options.fail_on is Outcome.AT_RISK):
+    is_risk_enough = options.strictness.fail_on is Outcome.AT_RISK
+    if Outcome.BROKEN in outcomes or (is_risk_enough and Outcome.AT_RISK in outcomes):
         return EXIT_FINDINGS
     is_unknown = Outcome.UNKNOWN in outcomes or unread or any(part.rules for part in omitted)
-    return EXIT_UNKNOWN if is_unknown and not options.allow_unknown else EXIT_KEPT
+    return EXIT_UNKNOWN if is_unknown and not options.strictness.allow_unknown else EXIT_KEPT

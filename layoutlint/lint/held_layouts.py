@@ -14,7 +14,8 @@ from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.rule import SNAPSHOT, Example, Key, Manual, Rule, Severity, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, judge_once, unknown
-from layoutlint.lint.options import Held, Options
+from layoutlint.lint.options import Mode, Options
+from layoutlint.lint.reading import Inputs, split_unnarrowed
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Source, Struct
@@ -68,6 +69,36 @@ class HeldLayout(Record, frozen=True):
     def check(self, context: Context) -> Verdict:
         """Raise CannotTell: structs are compared with a snapshot, not judged on their own."""
         raise CannotTell(f"struct {context.layout.struct.name} is judged by its snapshot only")
+
+
+class Held(Mode, frozen=True):
+    """A run that holds the layouts of its inputs to a snapshot."""
+
+    reading: Reading
+    update: str
+    """The command that writes it again."""
+
+    @property
+    def needs_rules(self) -> bool:
+        """Return False: the snapshot is enough."""
+        return False
+
+    def request(self, wanted: Wanted, options: Options) -> Wanted:
+        """Return a request for the structs of the snapshot too. Raises UsageError for unknown orders."""
+        return wanted_with_held(wanted, self, options)
+
+    def narrow(self, inputs: Inputs, wanted: Wanted) -> Inputs:
+        """Return inputs with the structs that rules want, and all that were read beside them."""
+        return split_unnarrowed(inputs, wanted)
+
+    def judge(self, inputs: Inputs, options: Options) -> tuple[list[Finding], list[Unread]]:
+        """Return a finding for each struct of the snapshot, and the inputs for another machine."""
+        readings = inputs.unnarrowed
+        return judge(self, readings, options), list(other_targets(self, readings))
+
+    def finish(self, report: Report, inputs: Inputs) -> Report:
+        """Return a report whose inputs count the structs of the snapshot too."""
+        return with_all_structs(report, inputs.unnarrowed)
 
 
 def wanted_with_held(wanted: Wanted, held: Held, options: Options) -> Wanted:

@@ -97,7 +97,7 @@ def _judge_pack(
                 table.attribute,
                 table.owners,
             ):
-                if options.change is None or not finding.verdict.is_missing_field:  # another file has it
+                if options.mode.sees_all or not finding.verdict.is_missing_field:  # another file has it
                     yield finding
             continue
         skips_declarations = rule.shipped or options.skips_missing

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NoReturn
 
+from layoutlint.errors import UsageError
 from layoutlint.judgement.rule import VARIABLES, Rule
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.missing_name import missing_name_hint
@@ -50,7 +52,7 @@ def _paths(judged: list[JudgedInput]) -> tuple[str, ...]:
 
 def selects_nothing(judged: list[JudgedInput], options: Options) -> bool:
     """Return whether no struct of any input matches the request for some (`--struct`)."""
-    if options.only is None or options.build is not None or options.change is not None:
+    if options.only is None or options.build is not None or not options.mode.sees_all:
         return False
     return not any(options.selection.has(struct) for each in judged for struct in each.reading.structs)
 
@@ -73,3 +75,36 @@ def _selection_reason(name: str, judged: list[JudgedInput], options: Options) ->
     if name in names:
         return f"no rule is about struct {name}"
     return f"no input has a struct {name}{missing_name_hint(name, _paths(judged), options.read, names)}"
+
+
+def refuse_without_rules(judged: list[JudgedInput], options: Options) -> NoReturn:
+    """Raise UsageError: no rule applies to any input."""
+    policy = options.intents.policy
+    stated = f" (policy {'; '.join(policy.sentences({}))})" if policy else ""
+    raise UsageError(
+        "no rules apply to these inputs; give some with --rules FILE or --pack NAME"
+        f"{_macro_hint(judged)}{_source_hint(options.read.sources)}{stated}"
+    )
+
+
+def _macro_hint(judged: list[JudgedInput]) -> str:
+    """Return what a C file lacks that uses the macro of annotations; empty if none does."""
+    from layoutlint.readers.clang import text_search
+
+    paths = [each.reading.path for each in judged if each.reading.path.endswith((".c", ".h"))]
+    using = next((path for path in paths if b"LAYOUTLINT(" in text_search.content(path)), None)
+    remedy = "has no effect unless it includes layoutlint.h, which `layoutlint init --header` writes"
+    return "" if using is None else f"; `LAYOUTLINT(...)` in {using} {remedy}"
+
+
+def _source_hint(folders: tuple[str, ...]) -> str:
+    """Return why source directories gave no rules; empty without any."""
+    if not folders:
+        return ""
+    from layoutlint.intent.annotations.comments import Sources
+
+    annotated = next(Sources(folders).annotated_files(), None)
+    if annotated is None:
+        below = ", ".join(folders)
+        return f"; no comment in the C files below {below} has an annotation (`layoutlint: ...`)"
+    return f"; the annotations in {annotated} are about no struct of these inputs"

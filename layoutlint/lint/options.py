@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING, Protocol
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.flag_files import FlagUse
 from layoutlint.model.paths import is_pattern
-from layoutlint.model.reading import Reading, ReadOptions, Unread, Version
-from layoutlint.model.record import Record, field
+from layoutlint.model.reading import ReadOptions, Unread, Version
+from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from layoutlint.intent.annotations.rules import Suppression
+    from layoutlint.judgement.finding import Finding, Report
     from layoutlint.judgement.rule import Rule
+    from layoutlint.lint.reading import Inputs
     from layoutlint.randstruct.randomisation import Randomisation
     from layoutlint.revisions.git import Commit
+
+
+_UNREACHED = "the change reaches no wanted struct"
 
 
 class Policy(Protocol):
@@ -65,14 +70,72 @@ class Selection(Record, frozen=True):
         return is_pattern(name) or self.has_name(name)
 
 
-class ChangeScope(Record, frozen=True):
+class Mode(Record, frozen=True):
+    """How a run differs from a plain check of inputs by rules, which this is."""
+
+    @property
+    def needs_rules(self) -> bool:
+        """Whether it is a mistake if no rule applies."""
+        return True
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether a definition that is not read is one that the inputs lack."""
+        return True
+
+    @property
+    def structs(self) -> frozenset[str] | None:
+        """The names of the structs that are judged; None for all."""
+        return None
+
+    @property
+    def skips_missing(self) -> bool:
+        """Whether rules on structs that no input defines are skipped: the inputs are a part of the code."""
+        return False
+
+    @property
+    def unread(self) -> tuple[Unread, ...]:
+        """What is known not to have been read before inputs are."""
+        return ()
+
+    def is_removed(self, struct: str) -> bool:
+        """Return whether people removed the struct of a rule on purpose."""
+        return False
+
+    def request(self, wanted: Wanted, options: Options) -> Wanted:
+        """Return what is read, of what rules want. Raises UsageError."""
+        return wanted
+
+    def narrow(self, inputs: Inputs, wanted: Wanted) -> Inputs:
+        """Return the inputs with what rules judge, which want `wanted`."""
+        return inputs
+
+    def judge(self, inputs: Inputs, options: Options) -> tuple[list[Finding], list[Unread]]:
+        """Return findings by no written rule, and what they could not be made for."""
+        return [], []
+
+    def requirements(self, strictness: Strictness) -> tuple[tuple[Rule, str], ...]:
+        """Return rules that must judge a struct, with the reason if none is there."""
+        return ()
+
+    def select_rules(self, rules: tuple[Rule, ...], findings: Iterable[Finding]) -> tuple[Rule, ...]:
+        """Return the rules of the report."""
+        return rules
+
+    def finish(self, report: Report, inputs: Inputs) -> Report:
+        """Return the report of the run."""
+        return report
+
+
+class ChangeScope(Mode, frozen=True):
     """The part of a change that a run judges (`lint.change_effects`)."""
 
-    structs: frozenset[str] | None
+    affected: frozenset[str] | None
     """The names of affected structs; None for all."""
-    required: tuple[tuple[Rule, str], ...]
+    demands: tuple[tuple[Rule, str], ...]
     """Rules that must judge a struct, with the reason if none is there; empty if one may be."""
-    unread: tuple[Unread, ...] = ()
+    gaps: tuple[Unread, ...] = ()
+    """What the change does that cannot be known."""
     changed_rules: tuple[frozenset[str], ...] = ()
     """For each parent, the ids of the rules that the change adds, or makes judge otherwise than there."""
     changed_files: tuple[str, ...] = ()
@@ -90,13 +153,88 @@ class ChangeScope(Record, frozen=True):
     removed: frozenset[str] = frozenset()
     """The structs that people removed on purpose: a rule on one of them needs no struct."""
 
+    @property
+    def needs_rules(self) -> bool:
+        """Whether inputs are judged whole: of a part, there may be none."""
+        return self.is_whole
 
-class Held(Record, frozen=True):
-    """A snapshot whose layouts the inputs must have."""
+    @property
+    def sees_all(self) -> bool:
+        """Return False: files that the change leaves as they are can define structs too."""
+        return False
 
-    reading: Reading
-    update: str
-    """The command that writes it again."""
+    @property
+    def structs(self) -> frozenset[str] | None:
+        """The names of affected structs; None for all."""
+        return self.affected
+
+    @property
+    def skips_missing(self) -> bool:
+        """Whether the inputs are a part of the code."""
+        return not self.is_whole
+
+    @property
+    def unread(self) -> tuple[Unread, ...]:
+        """What the change does that cannot be known."""
+        return self.gaps
+
+    def is_removed(self, struct: str) -> bool:
+        """Return whether people removed the struct of a rule on purpose."""
+        return struct in self.removed
+
+    def requirements(self, strictness: Strictness) -> tuple[tuple[Rule, str], ...]:
+        """Return rules that must judge a struct, with the reason if none is there."""
+        return () if strictness.ignore_missing else self.demands
+
+    def select_rules(self, rules: tuple[Rule, ...], findings: Iterable[Finding]) -> tuple[Rule, ...]:
+        """Return the rules of the report: if a part is judged, those that judged something there."""
+        every = tuple(dict.fromkeys((*rules, *(rule for rule, _ in self.demands))))
+        judging = {finding.rule for finding in findings}
+        return every if self.is_whole else tuple(rule for rule in every if rule in judging)
+
+    def finish(self, report: Report, inputs: Inputs) -> Report:
+        """Return the report, with the reason if it is empty."""
+        has_any = report.findings or report.kept_findings or report.unread
+        if has_any or any(gap.rules for gap in report.coverage.not_covered):
+            return report
+        return replace(report, coverage=replace(report.coverage, unreached=_UNREACHED))
+
+
+class Intents(Record, frozen=True):
+    """What people wrote beside rule files, and how far it counts."""
+
+    annotations: bool = False
+    """Read annotations and group marks in structs."""
+    comments: bool = False
+    """Judge what comments claim about cache lines."""
+    suppressions: bool = True
+    """Whether `ignore[...]` suppresses findings."""
+    policy: Policy | None = None
+    """Decides which suppressions count; None if all do."""
+    today: str | None = None
+    """The day, as YYYY-MM-DD, by which suppressions with an end are judged; None for that of the clock."""
+
+
+class Strictness(Record, frozen=True):
+    """What makes a run fail."""
+
+    fail_on: Outcome = Outcome.AT_RISK
+    """The mildest outcome that makes the run fail: at-risk or broken."""
+    allow_unknown: bool = False
+    """Exit with 0 if something could not be judged."""
+    ignore_missing: bool = False
+    """Skip rules on structs that no input defines (for runs on a few changed files)."""
+    unused: bool = False
+    """Report shipped rules, and rules whose `when` holds for no input, if they judged nothing."""
+
+
+class Guessing(Record, frozen=True):
+    """How the notes of packs that guess are ranked."""
+
+    most: int = 10
+    """How many are reported."""
+    uses: tuple[str, ...] = ()
+    """C sources whose functions rank them."""
 
 
 class Options(Record, frozen=True):
@@ -104,68 +242,30 @@ class Options(Record, frozen=True):
 
     only: str | None = None
     """A name or pattern of structs: judge no others."""
-    fail_on: Outcome = Outcome.AT_RISK
-    """The mildest outcome that makes the run fail: at-risk or broken."""
     line_size: int | None = None
     """Bytes of a cache line; None for the target's."""
     min_align: int | None = None
     """The smallest alignment of an object in bytes; None for the target's."""
     finds_allocations: bool = True
     """Whether to search C inputs for allocations that change placements, which notes name."""
-    allow_unknown: bool = False
-    """Exit with 0 if something could not be judged."""
-    ignore_missing: bool = False
-    """Skip rules on structs that no input defines (for runs on a few changed files)."""
-    unused: bool = False
-    """Report shipped rules, and rules whose `when` holds for no input, if they judged nothing."""
     read: ReadOptions = field(default_factory=ReadOptions)
-    annotations: bool = False
-    """Read annotations and group marks in structs."""
-    comments: bool = False
-    """Judge what comments claim about cache lines."""
     randomised: Randomisation | None = None
     """How the build randomises layouts; None if nothing states it."""
     kernel: Version | None = None
     """The version of kernels that do not state theirs."""
-    suppressions: bool = True
-    """Whether `ignore[...]` suppresses findings."""
-    policy: Policy | None = None
-    """Decides which suppressions count; None if all do."""
-    guesses: int = 10
-    """How many notes of packs that guess are reported."""
-    uses: tuple[str, ...] = ()
-    """C sources whose functions rank these notes."""
-    today: str | None = None
-    """The day, as YYYY-MM-DD, by which suppressions with an end are judged; None for that of the clock."""
-    change: ChangeScope | None = None
-    """What is judged, if a change is."""
     build: str | None = None
     """The name of the build, if a matrix is judged."""
-    compares: bool = False
-    """Whether the run is one side of a comparison: it reads all selected structs, and needs no rules."""
-
-    surveyed: tuple[str, ...] | None = None
-    """The names and patterns of structs whose layouts a survey keeps beside those of rules; None for another
-    run. A survey needs no rules."""
-
-    with_variables: bool = False
-    """Whether a comparison is about variables as well, so that a symbol table suffices as an input."""
-
-    held: Held | None = None
-    """The snapshot to which layouts are held; None for none."""
+    intents: Intents = Intents()
+    strictness: Strictness = Strictness()
+    guessing: Guessing = Guessing()
+    mode: Mode = Mode()
 
     @property
     def skips_missing(self) -> bool:
-        """Whether rules on structs that no input defines are skipped: the inputs are a part of the code."""
-        is_survey = self.surveyed is not None  # a rule may judge another input of it
-        is_part = self.change is not None and not self.change.is_whole
-        return self.ignore_missing or is_part or self.compares or is_survey
-
-    def is_removed(self, struct: str) -> bool:
-        """Return whether people removed the struct of a rule on purpose."""
-        return self.change is not None and struct in self.change.removed
+        """Whether rules on structs that no input defines are skipped."""
+        return self.strictness.ignore_missing or self.mode.skips_missing
 
     @property
     def selection(self) -> Selection:
         """The structs that the run judges."""
-        return Selection(self.only, self.change.structs if self.change is not None else None)
+        return Selection(self.only, self.mode.structs)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from layoutlint.errors import UsageError
-from layoutlint.geometry.alignment_proofs import open_alignments
 from layoutlint.judgement.condition import ALWAYS, When, exclusion_reason
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
 from layoutlint.lint.options import Options, Selection
@@ -28,10 +27,10 @@ def structs_to_read(
     """Return the structs and variables that a run reads.
 
     They are those of `packs`, in kernels also those of `kernel_packs`, and the structs in `headers`, by file,
-    whose comments claim something. With `options.annotations`, structs with annotations are read too. Raises
-    UsageError for too many patterns.
+    whose comments claim something. If the options ask for annotations, structs with some are read too.
+    Raises UsageError for too many patterns.
     """
-    selection, annotations = options.selection, options.annotations
+    selection, annotations = options.selection, options.intents.annotations
     of_packs, of_kernels = (
         _add_structs_with_intent(_structs_of_rules(own, selection), own, selection, headers, annotations)
         for own in (packs, packs + kernel_packs)
@@ -39,31 +38,6 @@ def structs_to_read(
     in_kernels = frozenset((*of_kernels.names, *of_kernels.patterns)) - {*of_packs.names, *of_packs.patterns}
     files = _files_with_annotations(options.read.sources) if annotations else frozenset()
     return replace(of_kernels, kernel=in_kernels, annotated=annotations, files=files)
-
-
-def with_all(wanted: Wanted, options: Options) -> Wanted:
-    """Return a request for all selected structs, whether a rule names them or not."""
-    wanted = replace(wanted, symbols_suffice=options.with_variables)
-    if options.only is None:
-        return replace(wanted, everything=True)
-    return replace(wanted, patterns=tuple(sorted({*wanted.patterns, options.only})))
-
-
-def with_surveyed(wanted: Wanted, names: Iterable[str]) -> Wanted:
-    """Return a request for the structs with some names and patterns too, whether a rule names them or not.
-
-    The variables that exclude alignments are requested as well: one reading is enough.
-    """
-    patterns = {name for name in names if is_pattern(name)}
-    named = frozenset(names) - patterns
-    return replace(
-        wanted,
-        misplaced=open_alignments,
-        names=wanted.names | named,
-        patterns=tuple(sorted({*wanted.patterns, *patterns})),
-        kernel=wanted.kernel - named - patterns,
-        unless=tuple((name, excluded) for name, excluded in wanted.unless if name not in named | patterns),
-    )
 
 
 def _structs_of_rules(packs: tuple[Pack, ...], selection: Selection) -> Wanted:

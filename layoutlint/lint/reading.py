@@ -27,6 +27,7 @@ from layoutlint.readers import inputs
 if TYPE_CHECKING:
     from layoutlint.intent.annotations.comments import Sources
     from layoutlint.intent.claims import Claims
+    from layoutlint.lint.options import Options
 
 
 class Inputs(Record, frozen=True):
@@ -59,11 +60,20 @@ def embedded_names(packs: Iterable[Pack]) -> frozenset[str]:
     return frozenset(names)
 
 
-def read_compared(
-    paths: tuple[str, ...], wanted: Wanted, compared: Wanted, embedded: frozenset[str], options: ReadOptions
+def read_structs(
+    paths: tuple[str, ...], wanted: Wanted, embedded: frozenset[str], options: Options
 ) -> Inputs:
-    """Read the wanted structs of inputs like `read_inputs`, and the `compared` ones in the same pass."""
-    return split_compared(read_inputs(paths, compared, embedded, options), wanted)
+    """Read the wanted structs of inputs, with the layouts that the options state, and their surroundings."""
+    read = replace(options.read, finds_omissions=True)
+    if options.randomised is None:
+        inputs = read_inputs(paths, wanted, embedded, read)
+        if not any(reading.shuffled for reading in inputs.readings):
+            return inputs
+    from layoutlint.lint import random_build  # few builds are randomised
+
+    if options.randomised is None:
+        return random_build.mark_unknown_orders(inputs, embedded, read)
+    return random_build.read(paths, wanted, embedded, replace(options, read=read))
 
 
 def split_compared(inputs: Inputs, wanted: Wanted) -> Inputs:

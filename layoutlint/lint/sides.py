@@ -12,11 +12,13 @@ from layoutlint.errors import EXIT_KEPT, ReadError
 from layoutlint.judgement.finding import Coverage, Report
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint import run
-from layoutlint.lint.options import Options
+from layoutlint.lint.options import Mode, Options
+from layoutlint.lint.reading import Inputs, split_compared
 from layoutlint.model.reading import TreeCopy, no_progress
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
+from layoutlint.model.wanted import Wanted
 from layoutlint.workers.child import HAS_PROCESSES, Lost
 from layoutlint.workers.pool import map_ordered, processors
 
@@ -33,11 +35,40 @@ class SideInput(Record, frozen=True):
     """The copy of a repository that the folder is; None if it is none."""
 
 
+class Compared(Mode, frozen=True):
+    """A run that reads and judges one side of a comparison: all selected structs."""
+
+    with_variables: bool = False
+    """Whether variables are compared as well, so that a symbol table suffices as an input."""
+
+    @property
+    def needs_rules(self) -> bool:
+        """Return False: layouts are compared without any."""
+        return False
+
+    @property
+    def skips_missing(self) -> bool:
+        """Return True: the other side may have the struct."""
+        return True
+
+    def request(self, wanted: Wanted, options: Options) -> Wanted:
+        """Return a request for all selected structs, whether a rule names them or not."""
+        wanted = replace(wanted, symbols_suffice=self.with_variables)
+        if options.only is None:
+            return replace(wanted, everything=True)
+        return replace(wanted, patterns=tuple(sorted({*wanted.patterns, options.only})))
+
+    def narrow(self, inputs: Inputs, wanted: Wanted) -> Inputs:
+        """Return inputs with the structs that rules want, and all that were read for the comparison."""
+        return split_compared(inputs, wanted)
+
+
 def read_sides(
     inputs: Sequence[SideInput],
     packs: tuple[Pack, ...],
     kernel_packs: tuple[Pack, ...],
     options: Options,
+    with_variables: bool = False,
 ) -> tuple[Side, ...]:
     """Read all selected structs of inputs, and judge them by packs; failures are in the reports.
 
@@ -45,7 +76,7 @@ def read_sides(
     Folders are read at the same time: most of a tree of headers is one unit. Raises ReadError if such a
     process dies.
     """
-    options = replace(options, compares=True)
+    options = replace(options, mode=Compared(with_variables))
     work = partial(_read_side, packs=packs, kernel_packs=kernel_packs, options=options)
     jobs = options.read.jobs or processors()
     own_folders = any(side.folder is not None for side in inputs)
@@ -82,7 +113,7 @@ def _read_side(
     databases = (reading.compile_commands for reading in report.readings if side.copy is not None)
     flags_from = tuple(dict.fromkeys(filter(None, databases)))
     is_random = options.randomised is not None
-    if not options.with_variables:
+    if not (isinstance(options.mode, Compared) and options.mode.with_variables):
         return Side(side.label, report, structs, flags_from=flags_from, is_in_random_order=is_random)
     from layoutlint.readers import variable_tables
 

@@ -56,7 +56,12 @@ class BaseRun(Record, frozen=True):
     @property
     def is_whole(self) -> bool:
         """Whether inputs were given and are judged whole."""
-        return self.options.change is not None and self.options.change.is_whole
+        return self.change is not None and self.change.is_whole
+
+    @property
+    def change(self) -> ChangeScope | None:
+        """What is judged of the change."""
+        return self.options.mode if isinstance(self.options.mode, ChangeScope) else None
 
 
 def compare(
@@ -73,7 +78,7 @@ def compare(
     bases = [find_in_base(parent, base, number) for number, parent in enumerate(parents)]
     if accepts_known and base.inputs:
         report = _accept_known(report, parents, bases, base, command)
-    if base.options.ignore_missing:
+    if base.options.strictness.ignore_missing:
         return report
     failed = dict.fromkeys(each for found in bases for each in found.failed)
     report = replace(report, unread=tuple(dict.fromkeys((*report.unread, *failed))))
@@ -110,7 +115,7 @@ def _accept_known(
 
 def _losses(report: Report, change: Change, bases: list[BaseFindings], base: BaseRun) -> Iterator[Finding]:
     """Yield a finding for each struct that rules judged in the parents of a change, and judge no more."""
-    scope = base.options.change
+    scope = base.change
     assert scope is not None
     rules = [rule for pack in base.packs + base.kernel_packs for rule in pack.rules]
     now = lost.list_judged(report, lambda finding: True)
@@ -135,7 +140,7 @@ def _losses(report: Report, change: Change, bases: list[BaseFindings], base: Bas
 
 
 def _finding_on(loss: Loss, search: Heirs, base: BaseRun) -> Iterator[Finding]:
-    scope = base.options.change
+    scope = base.change
     assert scope is not None
     if not loss.is_judged:
         others = dict(scope.definers).get(loss.rule.struct, ())
@@ -147,7 +152,7 @@ def _finding_on(loss: Loss, search: Heirs, base: BaseRun) -> Iterator[Finding]:
 
 def _remedy(loss: Loss, options: Options) -> str:
     """Return how a struct is removed on purpose."""
-    when = "in the same change" if options.policy is None else "first, as the owner of the rules"
+    when = "in the same change" if options.intents.policy is None else "first, as the owner of the rules"
     return f"if that is on purpose, remove or change the rule {when}, or pass `--removed {loss.name}`"
 
 
@@ -168,7 +173,7 @@ class Heirs(Record):
 
     def find(self, loss: Loss) -> tuple[str, ...]:
         """Return the new structs that can be a lost one: in the files that defined it, or changed ones."""
-        scope = self.base.options.change
+        scope = self.base.change
         assert scope is not None
         paths = tuple(dict.fromkeys((*loss.files, *scope.own_files)))
         structs = self._structs(paths, Wanted(everything=True))
@@ -179,7 +184,7 @@ class Heirs(Record):
 
     def list_units(self) -> tuple[JudgedStruct, ...]:
         """Return the structs of rules in changed files, also in what they include."""
-        scope, wanted = self.base.options.change, _request(self.base)
+        scope, wanted = self.base.change, _request(self.base)
         assert scope is not None
         return tuple(lost.structs_of_units(self._readings(scope.own_files, wanted), wanted))
 
@@ -213,7 +218,7 @@ def find_in_base(commit: Commit, base: BaseRun, number: int = 0) -> BaseFindings
     Rules that the change adds, or makes judge otherwise, have none. Raises ReadError if the process that
     reads the files of the commit dies, and UsageError if git fails.
     """
-    change = base.options.change
+    change = base.change
     inside = tuple(filter(None, (_path_from_here(commit, path) for path in base.inputs)))
     if change is None or not (inside or change.own_files):
         return BaseFindings()
@@ -230,7 +235,7 @@ def find_in_base(commit: Commit, base: BaseRun, number: int = 0) -> BaseFindings
 
 def names_in_base(commit: Commit, base: BaseRun, paths: tuple[str, ...]) -> frozenset[str]:
     """Return the names of all structs of some files in a commit. Raises ReadError and UsageError."""
-    change = base.options.change
+    change = base.change
     assert change is not None
     own = replace(base, inputs=paths, options=_options_in_base(base, change))
     with temporary_folder() as root:
@@ -240,7 +245,7 @@ def names_in_base(commit: Commit, base: BaseRun, paths: tuple[str, ...]) -> froz
 def _options_in_base(base: BaseRun, change: ChangeScope) -> Options:
     """Return the options in a base, where no rule must judge a struct."""
     read = replace(base.options.read, flags=_flags(base), progress=no_progress, cache=False)
-    return replace(base.options, read=read, change=replace(change, required=(), is_whole=False))
+    return replace(base.options, read=read, mode=replace(change, demands=(), is_whole=False))
 
 
 def _path_from_here(commit: Commit, path: str) -> str | None:
@@ -257,14 +262,18 @@ def _read_base(commit: Commit, base: BaseRun, root: str, task: Callable[..., T],
 
     Without the working folder in the commit, that is `nothing`. Raises ReadError and UsageError.
     """
-    change = base.options.change
+    change = base.change
     paths = (*base.inputs, *(change.own_files if change is not None else ()))
     tree = base_tree.export(commit, base.packs + base.kernel_packs, root, paths)
     if not files.is_folder(tree.folder):
         return nothing
-    policy = base.options.policy and base.options.policy.move_to(tree.top)
+    policy = base.options.intents.policy and base.options.intents.policy.move_to(tree.top)
     read = replace(base.options.read, copy=tree.copy)
-    base = replace(base, options=replace(base.options, policy=policy, read=read))
+    base = replace(base, options=replace(
+        base.options,
+        read=read,
+        intents=replace(base.options.intents, policy=policy),
+    ))
     task = partial(task, folder=tree.folder, is_kernel=tree.is_kernel)
     try:
         return run_in_child(task, base)
@@ -291,7 +300,10 @@ def _judge(base: BaseRun, folder: str, label: str, is_kernel: bool) -> BaseFindi
     except UsageError:  # no rule was there
         return BaseFindings()
     unread = tuple(replace(each, origin=f"{label}:{each.origin}") for each in report.unread)
-    entries = baseline.new_entries(report, replace(base.options, allow_unknown=True))
+    entries = baseline.new_entries(report, replace(
+        base.options,
+        strictness=replace(base.options.strictness, allow_unknown=True),
+    ))
     counted = frozenset((*paths, *own))
     judged = lost.list_judged(report, partial(_is_of_inputs, inputs=counted, base=base))
     missing = counted.difference(reading.path for reading in report.readings)
@@ -302,7 +314,7 @@ def _judge(base: BaseRun, folder: str, label: str, is_kernel: bool) -> BaseFindi
 
 def _units(base: BaseRun) -> Iterator[JudgedStruct]:
     """Yield the structs of rules in the changed files of a base, also in what they include."""
-    change, wanted = base.options.change, _request(base)
+    change, wanted = base.change, _request(base)
     paths = () if change is None else tuple(path for path in change.own_files if files.is_file(path))
     if paths and (wanted.names or wanted.patterns):
         readings, _ = inputs.read(paths, wanted, base.options.read)
@@ -318,7 +330,7 @@ def _is_of_inputs(finding: Finding, inputs: frozenset[str], base: BaseRun) -> bo
 
     If a person gave the inputs, it is about all that they include; else about the files themselves.
     """
-    change, struct = base.options.change, finding.struct
+    change, struct = base.change, finding.struct
     if inputs.isdisjoint(finding.files):
         return not finding.files
     if change is None or change.is_whole or not frozenset(change.given).isdisjoint(finding.files):
@@ -331,7 +343,7 @@ def _own_files(base: BaseRun, is_kernel: bool) -> Iterator[str]:
 
     Of a kernel, whose files are large, only those that seem to define a struct of a rule.
     """
-    change = base.options.change
+    change = base.change
     if change is None or base.is_whole:
         return
     requested = _request(base)
@@ -348,7 +360,7 @@ def _is_empty(path: str) -> bool:
 
 def _former_files(base: BaseRun) -> Iterator[str]:
     """Yield the other changed files of a base that define a struct: a later one can have it now."""
-    change = base.options.change
+    change = base.change
     changed = () if change is None else (path for path in change.changed_files if files.is_file(path))
     others = (path for path in changed if path not in base.inputs)
     for places in text_search.definitions(others, Wanted(frozenset(base.sought))).values():

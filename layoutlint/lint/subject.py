@@ -9,7 +9,7 @@ from layoutlint.geometry.layout import cached_layout
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
 from layoutlint.judgement.sides import HasSides, Sides
-from layoutlint.lint import run
+from layoutlint.lint import intents, run
 from layoutlint.lint.judge import judge_placements
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.missing_name import missing_name_hint
@@ -89,9 +89,9 @@ def find_struct(
     options: Options,
 ) -> InputStruct:
     """Return the one definition of a struct in an input, with the rules on it. Raises ReadError."""
-    own = replace(options, only=name, annotations=True)
+    own = replace(options, only=name, intents=replace(options.intents, annotations=True))
     read = run.read((source.path,), packs, kernel_packs, own)
-    judged, _ = run.judged_inputs(read, packs, kernel_packs, options)
+    judged = intents.add(read, packs, kernel_packs, options).inputs
     structs = [(each, s) for each in judged for s in each.structs.find(name) if s.problem is None]
     complete = [(each, struct) for each, struct in structs if struct.bit_size is not None]
     if not complete:

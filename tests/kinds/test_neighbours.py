@@ -23,6 +23,7 @@ from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
 from layoutlint.model.record import replace
 from tests.harness.command import run
+from tests.harness.run_options import run_options
 from tests.kinds.cases import Refusal, assert_refused, table
 from tests.oracles.c_probe import need
 
@@ -39,7 +40,7 @@ def build(folder: Path, code: str, *flags: str) -> Path:
 
 
 def judge(made: Path, rules: str, **options: object) -> Report:
-    return check([str(made)], (rule_file.parse(rules, "r.toml"),), (), Options(**options))
+    return check([str(made)], (rule_file.parse(rules, "r.toml"),), (), run_options(**options))
 
 
 SORTS = ("long {}", "char {}[{n}]", "int {}", "struct {{ long head; char rest[{n}]; }} {}")

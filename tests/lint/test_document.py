@@ -10,8 +10,8 @@ import pytest
 from layoutlint.commands.language_server import judged_document as document
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.document import JudgedStruct
-from layoutlint.lint.options import Options
 from layoutlint.model.reading import ReadOptions
+from tests.harness.run_options import run_options
 from tests.harness.whole import inline
 
 TEXT = """\
@@ -66,7 +66,7 @@ def test_whole_text(tmp_path, monkeypatch, golden, has_rules):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.c").write_text(TEXT)
     packs = (rule_file.parse(RULES, "rules.toml"),) if has_rules else ()
-    options = Options(finds_allocations=False, allow_unknown=True, ignore_missing=True, read=ReadOptions(finds_flags=False))
+    options = run_options(finds_allocations=False, allow_unknown=True, ignore_missing=True, read=ReadOptions(finds_flags=False))
     given = document.Document(str(tmp_path / "text.c"), "text.c", TEXT)
     judged, report = document.judge(given, packs, (), options)
     text = [line for each in judged.structs for line in lines(each)] + [inline(each) for each in (*judged.failures, judged.is_kernel, dict(judged.paths))]

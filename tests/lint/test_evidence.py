@@ -38,6 +38,7 @@ from layoutlint.readers.profiles.records import (
     TypeRow,
 )
 from tests.harness.build import X86_64, bits, flexible, member, struct
+from tests.harness.run_options import run_options
 from tests.harness.whole import inline, whole_lines
 
 LOCK = replace(member("lock", 64, 8, member("count", 0, 4), member("owner", 4, 4)), type=CType("struct rw_semaphore"))
@@ -277,7 +278,7 @@ def collect(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
         monkeypatch.setattr(evidence, "missing_name_hint", lambda *_: " (no hint)")
         request = evidence.Request((report.path,), reading.path, **more)  # type: ignore[arg-type]
         try:
-            result = evidence.collect(request, (PACK,), (), Options(**options))  # type: ignore[arg-type]
+            result = evidence.collect(request, (PACK,), (), run_options(**options))  # type: ignore[arg-type]
         except LayoutlintError as error:
             return f"{type(error).__name__}: {error}"
         return "\n".join(map(_short, whole_lines(replace(result, readings=()))))

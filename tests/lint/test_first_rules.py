@@ -17,7 +17,6 @@ from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.finding import Report
 from layoutlint.lint import run
 from layoutlint.lint.embedding import Surroundings
-from layoutlint.lint.options import Options
 from layoutlint.lint.reading import Inputs
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import AllocatedArray, Reading, ReadOptions
@@ -28,6 +27,7 @@ from layoutlint.phrases import quantity
 from layoutlint.readers.clang import build_system
 from layoutlint.readers.clang.build_system import BuildSystem
 from tests.harness.build import X86_64
+from tests.harness.run_options import run_options
 
 GENERIC = rule_file.shipped_pack("generic")
 SIZES = {"spinlock_t": 4, "struct mutex": 32, "atomic_t": 4, "long": 8, "int": 4, "const struct file_operations *": 8, "struct ring_percpu": 16, "void *": 8}
@@ -73,7 +73,7 @@ def reading(chance: Random, number: int) -> Reading:
 def report(chance: Random) -> Report:
     readings = [reading(chance, number) for number in range(chance.choice((1, 1, 2)))]
     surroundings = Surroundings({X86_64: Index(tuple(struct for each in readings for struct in each.structs))})
-    return run.report(Inputs(readings, [], surroundings), (GENERIC,), (), Options(finds_allocations=False, guesses=100, ignore_missing=True))
+    return run.report(Inputs(readings, [], surroundings), (GENERIC,), (), run_options(finds_allocations=False, most=100, ignore_missing=True))
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_what_is_read_of_each_build_system(system, paths, flags, sentence, proje
         texts = [Path(path).read_text() for path in given if os.path.isabs(path)]
         assert texts == ["[]"] * len(texts)
         seen.append(([os.path.basename(path) if os.path.isabs(path) else path for path in given], options.read.flags))
-        assert ([pack.name for pack in packs], options.guesses, options.ignore_missing) == (["generic", "own"], 100, True)
+        assert ([pack.name for pack in packs], options.guessing.most, options.strictness.ignore_missing) == (["generic", "own"], 100, True)
         return made
 
     monkeypatch.setattr(run, "check", check)
@@ -183,7 +183,7 @@ PROBLEMS = [
 
 @pytest.mark.parametrize(("structs", "expected"), PROBLEMS)
 def test_why_there_is_no_guess(structs, expected, project, monkeypatch):
-    made = run.report(Inputs([Reading("own.c", "clang", X86_64, structs)], [], Surroundings({})), (GENERIC,), (), Options(finds_allocations=False, ignore_missing=True))
+    made = run.report(Inputs([Reading("own.c", "clang", X86_64, structs)], [], Surroundings({})), (GENERIC,), (), run_options(finds_allocations=False, ignore_missing=True))
     monkeypatch.setattr(run, "check", lambda *_: made)
     assert find(OWN, Request((), 3, ReadOptions())).problem == expected
 

@@ -6,8 +6,8 @@ import pytest
 
 from layoutlint.errors import UsageError
 from layoutlint.judgement.context import CannotTell
-from layoutlint.lint.held_layouts import HeldLayout, judge, other_targets, wanted_with_held
-from layoutlint.lint.options import Held, Options
+from layoutlint.lint.held_layouts import Held, HeldLayout, judge, other_targets, wanted_with_held
+from layoutlint.lint.options import Options
 from layoutlint.model.reading import Chosen, Reading
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Source
@@ -15,6 +15,7 @@ from layoutlint.model.target import target_named
 from layoutlint.model.wanted import Wanted
 from layoutlint.randstruct.randomisation import Randomisation
 from tests.harness.build import X86_64, context, member, struct
+from tests.harness.run_options import run_options
 
 RING = struct("ring", 16, member("head", 0, 8), member("tail", 8, 8))
 LONGER = struct("ring", 24, member("head", 0, 8), member("pad", 8, 8), member("tail", 16, 8))
@@ -58,7 +59,7 @@ CASES = [
 @pytest.mark.parametrize(("recorded", "current", "options", "expected"), CASES)
 def test_verdicts(recorded, current, options, expected):
     held = Held(reading(*recorded, path="l.json"), "layoutlint snapshot a.o --update l.json")
-    found = judge(held, (reading(*current),), Options(**options))
+    found = judge(held, (reading(*current),), run_options(**options))
     rows = [(each.rule.id, each.verdict.outcome.value, each.input) for each in found]
     assert rows == [(f"snapshot/{name}", outcome, path) for name, outcome, path, _ in expected]
     for each, (*_, message) in zip(found, expected, strict=True):
@@ -100,7 +101,7 @@ def test_what_is_read(chosen, options, names):
     """What the snapshot was asked for, whatever else the rules leave out."""
     held = Held(reading(RING, TASK, chosen=chosen), "")
     wanted = Wanted(frozenset({"box"}), kernel=frozenset({"ring", "page"}), unless=(("task", bool), ("page", bool)))
-    found = wanted_with_held(wanted, held, Options(**options))
+    found = wanted_with_held(wanted, held, run_options(**options))
     assert found.names == {"box", *names}
     assert found.kernel == {"ring", "page"} - names
     assert found.unless == tuple(each for each in wanted.unless if each[0] not in names)

@@ -25,6 +25,7 @@ from layoutlint.model.target import target_named
 from layoutlint.readers import dispatch
 from tests.harness.build import X86_64, flexible, member, struct
 from tests.harness.command import run
+from tests.harness.run_options import run_options
 
 RULE = Rule("r", "lock", Together(("count", "owner")), Severity.ERROR, "both are touched", Source("m.toml", 9))
 LOCK = struct("lock", 16, member("count", 0, 8), member("owner", 8, 8))
@@ -53,7 +54,7 @@ def judge(monkeypatch, structs: tuple[Struct, ...], *intents: StructIntent, rule
         return Reading(path, "dwarf", structs[0].target, structs)
 
     monkeypatch.setattr(dispatch, "read", read)
-    report = lint.check(("a",), (Pack("m", "m.toml", (rule,), intents),), (), Options(**options))
+    report = lint.check(("a",), (Pack("m", "m.toml", (rule,), intents),), (), run_options(**options))
     embedded = {i.struct for i in intents if i.placement is not None and i.placement.word == "embedded"}
     assert (asked[0].with_containers, asked[0].everything) == (embedded, False)
     ((finding),) = (*report.findings, *report.kept_findings)

@@ -30,6 +30,7 @@ from layoutlint.model.target import target_named
 from layoutlint.readers import dispatch
 from layoutlint.readers.linux import version as linux_version
 from tests.harness.build import X86_64, member, struct
+from tests.harness.run_options import run_options
 
 NEAR = struct("ring", 16, member("head", 0, 8), member("tail", 8, 8))
 FAR = struct("ring", 136, member("head", 0, 8), member("tail", 128, 8))
@@ -63,7 +64,7 @@ def inputs(monkeypatch: pytest.MonkeyPatch, **structs: tuple[Struct, ...] | str)
 def check(monkeypatch, rules, structs, *, kernel=(), **options):
     paths = inputs(monkeypatch, **structs)
     packs = (Pack("mine", "rules.toml", tuple(rules)),) if rules else ()
-    return run.check(paths, packs, tuple(kernel), Options(**options))
+    return run.check(paths, packs, tuple(kernel), run_options(**options))
 
 
 CASES = [
@@ -331,7 +332,7 @@ def test_unused_rules_are_findings_when_asked_for(monkeypatch, rule, text_messag
     monkeypatch.setattr(dispatch, "read", lambda path, wanted, options: kernel)
     pack = Pack("p", "p.toml", (APART, rule))
     assert run.check(["a"], (pack,), (), Options()).findings == ()
-    report = run.check(["a"], (pack,), (), Options(unused=True))
+    report = run.check(["a"], (pack,), (), run_options(unused=True))
     noted = replace(rule, severity=Severity.NOTE) if rule.shipped else rule
     assert [(f.rule, f.verdict.message) for f in report.findings] == [(noted, text_message)]
     assert report.exit_status == status

@@ -14,11 +14,12 @@ from layoutlint.judgement.finding import Report
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint import baseline, run
 from layoutlint.lint.embedding import Surroundings
-from layoutlint.lint.options import ChangeScope, Options
+from layoutlint.lint.options import ChangeScope, Mode, Options
 from layoutlint.lint.reading import Inputs
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.record import replace
 from tests.harness.build import X86_64
+from tests.harness.run_options import run_options
 from tests.harness.whole import inline
 from tests.lint.test_varied_runs import pack, reading
 
@@ -38,16 +39,16 @@ def lines(seed: int) -> Iterator[str]:
     chance = Random(f"baseline {seed}")
     before = [reading(chance, 0)]
     packs = (replace(pack(chance, 0, before), shipped=False),)
-    own = Options(finds_allocations=False, allow_unknown=chance.random() < 0.5)
-    later = replace(own, only=chance.choice((None, None, "inner")), ignore_missing=chance.random() < 0.2,
-                    change=chance.choice((None, None, None, ChangeScope(frozenset({"inner", "outer"}), ()))))  # fmt: skip
+    own = run_options(finds_allocations=False, allow_unknown=chance.random() < 0.5)
+    later = run_options(own, only=chance.choice((None, None, "inner")), ignore_missing=chance.random() < 0.2,
+                    mode=chance.choice((Mode(), Mode(), Mode(), ChangeScope(frozenset({"inner", "outer"}), ()))))  # fmt: skip
     after = [before[0] if chance.random() < 0.4 else replace(reading(chance, 0), is_kernel=before[0].is_kernel)]
     try:
         entries = baseline.new_entries(judge(chance, before, packs, own), own)
         report = judge(chance, after, edit(chance, packs), later)
     except LayoutlintError:
         return
-    yield f"== {seed}: {len(entries)} entries, unknown ones {own.allow_unknown}, {later.only} {later.ignore_missing} {later.change is not None}"
+    yield f"== {seed}: {len(entries)} entries, unknown ones {own.strictness.allow_unknown}, {later.only} {later.strictness.ignore_missing} {not later.mode.sees_all}"
     yield from (inline(each) for each in entries)
     applied = baseline.apply(report, entries, "base.json", later)
     yield f"exit {report.exit_status} -> {applied.exit_status}, {inline(applied.baseline)}"

@@ -15,10 +15,10 @@ from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint import change_effects
 from layoutlint.lint.change_effects import Names, split_names
-from layoutlint.lint.options import Options
 from layoutlint.model.reading import ReadOptions, Unread
 from layoutlint.revisions.change import Change, Difference
 from layoutlint.revisions.git import Commit
+from tests.harness.run_options import run_options
 
 RULE = '[[rule]]\nid = "{id}"\nstruct = "{struct}"\nkind = "{kind}"\nwhy = "w"\n{keys}\n'
 APART = RULE.format(id="apart", struct="alpha", kind="separate", keys='fields = [["a"], ["b"]]')
@@ -108,9 +108,9 @@ def effects(seed: int, chance: Random, texts: dict[str, tuple[str, ...]], comman
     )  # fmt: skip
     change = Change(str(folder), differences, frozenset(str(folder / name) for name in new))
     names = chance.choice(command_lines)
-    options = Options(comments=chance.random() < 0.2, read=ReadOptions(flags=chance.choice(((), (), ("-Iinc",)))))
+    options = run_options(comments=chance.random() < 0.2, read=ReadOptions(flags=chance.choice(((), (), ("-Iinc",)))))
     packs = (rule_file.parse(rules, "r.toml"),) if rules != "# none\n" else ()
-    yield f"== {seed}: {sorted(os.path.relpath(path, folder) for path in change.paths)} {names} {options.comments} {options.read.flags}"
+    yield f"== {seed}: {sorted(os.path.relpath(path, folder) for path in change.paths)} {names} {options.intents.comments} {options.read.flags}"
     try:
         found = change_effects.find(change, names, packs, kernel_packs, options)
     except LayoutlintError as error:
@@ -119,7 +119,7 @@ def effects(seed: int, chance: Random, texts: dict[str, tuple[str, ...]], comman
     scope = found.scope
     yield f"{sorted(found.inputs)} {[[rule.id for rule in pack.rules] + [each.struct for each in pack.structs if each.annotated] for pack in (*found.packs, *found.kernel_packs)]}"
     yield from (f"{each.struct} of {each.header}" for pack in found.packs for each in pack.structs if pack.path == "(staged change)")
-    yield f"{scope.structs and sorted(scope.structs)} {[(rule.id, reason) for rule, reason in scope.required]} {list(map(str, scope.unread))}"
+    yield f"{scope.structs and sorted(scope.structs)} {[(rule.id, reason) for rule, reason in scope.demands]} {list(map(str, scope.unread))}"
     yield f"{[sorted(ids) for ids in scope.changed_rules]} {scope.changed_files}"
 
 

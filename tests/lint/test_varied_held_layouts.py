@@ -9,13 +9,14 @@ from textwrap import fill
 import pytest
 
 from layoutlint.lint import held_layouts
-from layoutlint.lint.options import Held, Options
+from layoutlint.lint.held_layouts import Held
 from layoutlint.model.reading import Chosen, Reading
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Source, Struct
 from layoutlint.model.target import target_named
 from layoutlint.model.wanted import Wanted
 from tests.harness.build import X86_64
+from tests.harness.run_options import run_options
 from tests.harness.varied_structs import struct_of_seed
 
 NAMES = ("alpha", "beta", "gamma", "delta")
@@ -70,9 +71,9 @@ def lines(seed: int) -> Iterator[str]:
     names = (*(struct.name for struct in recorded), chance.choice(NAMES))
     chosen = chance.choice((None, Chosen(names), Chosen(names[:1]), Chosen(names, unrecorded=frozenset(names[-1:]))))
     held = Held(Reading("s.json", "dwarf snapshot", X86_64, tuple(recorded), chosen=chosen), "layoutlint snapshot a.o --update s.json")
-    options = Options(only=chance.choice((None, None, None, "alpha", "*a")), ignore_missing=chance.random() < 0.3)
+    options = run_options(only=chance.choice((None, None, None, "alpha", "*a")), ignore_missing=chance.random() < 0.3)
     wanted = held_layouts.wanted_with_held(Wanted(frozenset({"own"}), unless=(("alpha", bool), ("own", bool))), held, options)
-    yield f"== {seed}: {options.only} {options.ignore_missing} {sorted(wanted.names)} {[name for name, _ in wanted.unless]}"
+    yield f"== {seed}: {options.only} {options.strictness.ignore_missing} {sorted(wanted.names)} {[name for name, _ in wanted.unless]}"
     yield from describe(held_layouts.judge(held, readings, options))  # type: ignore[arg-type]
     yield from map(str, held_layouts.other_targets(held, readings))
 

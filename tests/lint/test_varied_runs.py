@@ -24,14 +24,16 @@ from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds import KINDS, find_kind
 from layoutlint.lint import run
 from layoutlint.lint.embedding import Surroundings
-from layoutlint.lint.options import Options
+from layoutlint.lint.options import Mode, Options
 from layoutlint.lint.reading import Inputs
+from layoutlint.lint.sides import Compared
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import AllocatedArray, Reading, Unread
 from layoutlint.model.record import replace
 from layoutlint.model.storage import ANY, EMBEDDED, MALLOCS, TAKE_ALIGNMENT, WORDS, Storage
 from layoutlint.model.structs import Field, Source, Struct
 from tests.harness.build import X86_64
+from tests.harness.run_options import run_options
 from tests.harness.varied_structs import data_of_seed, struct_of_seed
 from tests.harness.whole import inline
 from tests.kinds.test_varied_rules import chosen_paths, parameters
@@ -161,6 +163,10 @@ def more(each: Finding) -> Iterator[str]:
     yield from (f"{name} {inline(value)}" for name, value in others.items() if value)
 
 
+def of_run(guesses: int, compares: bool, **others: Any) -> Options:
+    return run_options(most=guesses, mode=Compared() if compares else Mode(), **others)
+
+
 def lines(seed: int) -> Iterator[str]:
     chance = Random(f"run {seed}")
     readings = [reading(chance, number) for number in range(chance.choice((1, 1, 2)))]
@@ -171,7 +177,7 @@ def lines(seed: int) -> Iterator[str]:
     own = options(chance)
     yield f"== {seed}: {own}"
     try:
-        report = run.report(Inputs(readings, unread, surroundings), packs, (), Options(**own))
+        report = run.report(Inputs(readings, unread, surroundings), packs, (), of_run(**own))
     except LayoutlintError as error:
         yield f"{type(error).__name__}: {error}"
         return

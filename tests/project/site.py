@@ -23,6 +23,7 @@ from layoutlint.judgement.rule import Pack, Rule, paths_of
 from layoutlint.lint import sides
 from layoutlint.lint.options import Options
 from layoutlint.model.paths import overlap
+from tests.harness.run_options import run_options
 
 TREE = Path(__file__).resolve().parents[2]
 COPIED = ("README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "action.yml", "docs", "rules", "fixtures")
@@ -173,7 +174,7 @@ def escape(text: str) -> str:
 def trace(struct: str) -> History:
     """Return a struct in the kernels of the fixtures."""
     inputs = [sides.SideInput(path.stem, (str(path),)) for path in KERNELS]
-    return trace_struct(struct, sides.read_sides(inputs, (), kernel_packs(), Options(only=struct, annotations=True)))
+    return trace_struct(struct, sides.read_sides(inputs, (), kernel_packs(), run_options(only=struct, annotations=True)))
 
 
 def write_gallery(folder: Path) -> None:

@@ -17,13 +17,13 @@ from layoutlint.geometry.placement import share_line
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.condition import ALWAYS
 from layoutlint.judgement.finding import Finding, Report
-from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch
 from tests.harness.command import ROOT
+from tests.harness.run_options import run_options
 from tests.harness.tools import need
 from tests.oracles import pahole
 
@@ -56,7 +56,7 @@ def judge(path: str, name: str, **options: object) -> tuple[Report, dict[str, Fi
     """By the rules of a pack, for whichever target each is."""
     pack = rule_file.shipped_pack(name)
     pack = replace(pack, rules=tuple(replace(rule, when=ALWAYS) for rule in pack.rules))
-    report = check([path], (pack,), (), Options(**options))
+    report = check([path], (pack,), (), run_options(**options))
     return report, {finding.rule.id: finding for finding in (*report.findings, *report.kept_findings)}
 
 

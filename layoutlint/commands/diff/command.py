@@ -146,7 +146,7 @@ def _compare(
         kernel=kernel_version(randomising),
     )
     with _sides(inputs, own, packs + kernel_packs) as read:
-        before, after = sides.read_sides(read, packs, kernel_packs, options)
+        before, after = sides.read_sides(read, packs, kernel_packs, options, own.with_variables)
         query = None
         if own.with_variables:
             from layoutlint.lint.variables import variable_query
@@ -213,16 +213,15 @@ def _example(inputs: tuple[str, ...], own: DiffOptions) -> str:
 def _options(
     flags: tuple[str, ...], own: DiffOptions, placement: PlacementOptions, reading: ReadingOptions
 ) -> Options:
-    from layoutlint.lint.options import Options
+    from layoutlint.lint.options import Intents, Options, Strictness
 
     return Options(
         only=own.only,
-        annotations=not own.no_annotations,
         line_size=placement.line_size,
         min_align=placement.min_align,
-        allow_unknown=reading.allow_unknown,
-        with_variables=own.with_variables,
         read=read_options(flags, reading),
+        intents=Intents(annotations=not own.no_annotations),
+        strictness=Strictness(allow_unknown=reading.allow_unknown),
     )
 
 

@@ -157,15 +157,14 @@ def _options(
     reading: ReadingOptions,
     texts: Any,
 ) -> Options:
-    from layoutlint.lint.options import Options
+    from layoutlint.lint.options import Intents, Options, Strictness
 
     return Options(
-        annotations=not own.no_annotations,
         line_size=placement.line_size,
         min_align=placement.min_align,
-        allow_unknown=reading.allow_unknown,
-        ignore_missing=True,
         read=read_options(flags, reading, texts=texts),
+        intents=Intents(annotations=not own.no_annotations),
+        strictness=Strictness(allow_unknown=reading.allow_unknown, ignore_missing=True),
     )
 
 

@@ -28,14 +28,13 @@ from layoutlint.judgement.evidence import (
 )
 from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.rule import VARIABLES, Pack
-from layoutlint.lint import query
+from layoutlint.lint import intents, query
 from layoutlint.lint.evidence_rules import contradictions, rule_evidence
 from layoutlint.lint.judge import judge_all
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.missing_name import missing_name_hint
 from layoutlint.lint.options import Options
 from layoutlint.lint.reading import embedded_names, read_inputs
-from layoutlint.lint.run import judged_inputs
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Source, Struct
@@ -143,7 +142,7 @@ def _judge(
             request.input,
             "its compiler randomised layouts: neither its debug information nor perf has the offsets",
         )
-    (judged,), _ = judged_inputs(replace(result, readings=[reading]), packs, kernel_packs, options)
+    (judged,) = intents.add(replace(result, readings=[reading]), packs, kernel_packs, options).inputs
     findings = judge_all([judged], options) if judged.rules else []
     return judged, findings, list(result.unread)
 
@@ -336,7 +335,7 @@ def _exit_status(
     request: Request,
     options: Options,
 ) -> int:
-    if failures and not options.allow_unknown:
+    if failures and not options.strictness.allow_unknown:
         return EXIT_UNKNOWN
     has_measured = any(each.state == "measured" for each in rules)
     fails = "measured" in request.fail_on and has_measured

@@ -95,7 +95,7 @@ def _search(
     from layoutlint.commands.history.history_search import HistorySearch
     from layoutlint.intent.overrides import apply_overrides
     from layoutlint.intent.toml import rule_file
-    from layoutlint.lint.options import Options
+    from layoutlint.lint.options import Intents, Options
     from layoutlint.revisions import exported_tree, git, tree_copies
     from layoutlint.workers.temporary_folder import temporary_folder
 
@@ -106,10 +106,10 @@ def _search(
     _refuse_unknown(rule, packs + kernel_packs)
     inside = diff_sides.path_in_tree(new, path)
     options = Options(
-        annotations=not own.no_annotations,
         line_size=placement.line_size,
         min_align=placement.min_align,
         read=read_options(flags, reading),
+        intents=Intents(annotations=not own.no_annotations),
     )
     wanted = exported_tree.wanted_files(new, inside, packs + kernel_packs)
     with temporary_folder() as root:

@@ -106,7 +106,7 @@ def _trace(
     from layoutlint.intent.overrides import apply_overrides
     from layoutlint.intent.toml import rule_file
     from layoutlint.lint import sides
-    from layoutlint.lint.options import Options
+    from layoutlint.lint.options import Intents, Options
     from layoutlint.model.record import replace
 
     paths, name = _split(words)
@@ -116,10 +116,10 @@ def _trace(
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     options = Options(
         only=name,
-        annotations=not own.no_annotations,
         line_size=placement.line_size,
         min_align=placement.min_align,
         read=read_options(flags, reading, texts=texts),
+        intents=Intents(annotations=not own.no_annotations),
     )
     inputs, stored, gaps = _inputs(paths, name, own.input_names)
     options = replace(options, read=replace(options.read, texts=(*texts, *stored)))

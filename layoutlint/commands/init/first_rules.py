@@ -11,7 +11,7 @@ from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.rule import VARIABLES, Pack
 from layoutlint.lint import ranking, run
-from layoutlint.lint.options import Options
+from layoutlint.lint.options import Guessing, Options, Strictness
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Source, Struct
@@ -101,9 +101,9 @@ def _guesses(paths: list[str], flags: tuple[str, ...], request: Request, sentenc
         return FirstRules((), sentence)
     packs = (rule_file.shipped_pack(_PACK), *request.packs)
     options = Options(
-        guesses=_MOST_NOTES,
-        ignore_missing=True,
         read=ReadOptions(flags=flags, progress=request.progress.progress),
+        strictness=Strictness(ignore_missing=True),
+        guessing=Guessing(most=_MOST_NOTES),
     )
     report = run.check(paths, packs, rule_file.kernel_packs_beside(packs), options)
     rules = _without_repetitions(_rules(report, packs[0].name))

@@ -16,7 +16,7 @@ from layoutlint.judgement.context import Access, CannotTell
 from layoutlint.judgement.document import Failure, Holder, JudgedDocument, JudgedStruct
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.rule import Pack
-from layoutlint.lint import query, run
+from layoutlint.lint import intents, query, run
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
 from layoutlint.lint.placing import RulePlacements
@@ -61,13 +61,13 @@ def judge(
     ]
     readings = [query.narrow(reading, wanted) for reading in inputs.readings]
     narrowed = replace(inputs, readings=readings)
-    with_packs = run.judged_inputs(narrowed, packs, kernel_packs, options)
+    judged = intents.add(narrowed, packs, kernel_packs, options)
     try:
-        report: Report | None = run.report_on(with_packs, narrowed, packs, kernel_packs, options)
+        report: Report | None = run.report_on(judged, narrowed, options)
     except UsageError:  # no rules apply
         report = None
     index = Index(struct for reading in inputs.readings for struct in reading.structs)
-    about = _Describer(with_packs[0], index, options, report)
+    about = _Describer(judged.inputs, index, options, report)
     structs = tuple(about.judged_struct(struct) for struct in _sort_structs(own))
     held = {id(finding) for struct in structs for finding in struct.findings}
     findings = (*report.findings, *report.kept_findings) if report is not None else ()

@@ -194,7 +194,7 @@ def _options(request: Judge, name: str) -> Options:
     """Return the options of a run on a file with the texts of the editor."""
     from layoutlint.commands.options import RandomisingOptions, randomisation
     from layoutlint.commands.packs import stated_compile_commands
-    from layoutlint.lint.options import Options
+    from layoutlint.lint.options import Intents, Options, Strictness
     from layoutlint.model.reading import InputText, ReadOptions
 
     own = request.settings
@@ -204,12 +204,9 @@ def _options(request: Judge, name: str) -> Options:
         database = stated if stated is not None and files.is_file(stated) else None
     others = tuple(text for text in request.texts if not text.path.endswith(".toml"))
     return Options(
-        annotations=not own.no_annotations,
         line_size=own.line_size,
         min_align=own.min_align,
-        finds_allocations=False,  # an editor shows no notes
-        allow_unknown=True,
-        ignore_missing=True,
+        finds_allocations=False,
         read=ReadOptions(
             flags=own.flags,
             finds_flags=own.finds_flags,
@@ -219,6 +216,8 @@ def _options(request: Judge, name: str) -> Options:
             replaced=others,
         ),
         randomised=randomisation(RandomisingOptions(None, None, None, ()), (name,), needs_seed=False),
+        intents=Intents(annotations=not own.no_annotations),
+        strictness=Strictness(allow_unknown=True, ignore_missing=True),
     )
 
 

@@ -236,7 +236,7 @@ def _make_plan(
     from layoutlint.intent.overrides import apply_overrides
     from layoutlint.intent.toml import rule_file
     from layoutlint.lint import subject
-    from layoutlint.lint.options import Options
+    from layoutlint.lint.options import Intents, Options
 
     line_size, second = this_machine.cache_sizes(min(own.cores, default=0))
     if line_size is None:
@@ -246,10 +246,10 @@ def _make_plan(
     kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     options = Options(
-        annotations=not own.no_annotations,
         line_size=placement.line_size,
         min_align=placement.min_align,
         read=read_options(flags, reading),
+        intents=Intents(annotations=not own.no_annotations),
     )
     selection = subject.find_subjects(sources, request, packs, kernel_packs, options)
     plan = _plan(selection, request, own, second)

@@ -74,7 +74,7 @@ def snapshot(
     """
     from layoutlint.commands import output_files, terminal
     from layoutlint.commands.snapshot import recording
-    from layoutlint.lint.options import Options
+    from layoutlint.lint.options import Intents, Options
 
     _refuse_contradictions(own)
     path = own.update or own.output
@@ -83,9 +83,9 @@ def snapshot(
     if path is not None:
         _refuse_output(path, (*inputs, *own.rule_paths))
     options = Options(
-        annotations=not own.no_annotations,
         read=read_options(flags, reading, own.sources, texts=texts),
         randomised=randomisation(randomising, inputs),
+        intents=Intents(annotations=not own.no_annotations),
     )
     recorded = recording.record(inputs, request, options)
     for sentence in (*recorded.notes, *_warnings(recorded)):

@@ -94,7 +94,7 @@ def _structs_to_record(
     if request.everything:
         # Typedefs are known only if they are asked for by name.
         return Wanted(
-            inputs.names(paths, options.read), everything=True, annotated=options.annotations
+            inputs.names(paths, options.read), everything=True, annotated=options.intents.annotations
         ), frozenset()
     packs = request.packs + request.kernel_packs
     wanted = query.structs_to_read(request.packs, request.kernel_packs, {}, options)
@@ -104,7 +104,7 @@ def _structs_to_record(
         names=wanted.names | set(request.globs) - patterns,
         patterns=tuple(sorted({*wanted.patterns, *patterns})),
         unless=(),
-        annotated=options.annotations,
+        annotated=options.intents.annotations,
     )
     return wanted, embedded_names(packs) | set(request.containers_of)
 

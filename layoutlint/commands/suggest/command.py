@@ -267,16 +267,16 @@ def _run(
 ) -> tuple[Suggestion, ...]:
     from layoutlint.intent.overrides import apply_overrides
     from layoutlint.intent.toml import rule_file
-    from layoutlint.lint.options import Options
+    from layoutlint.lint.options import Intents, Options
 
     packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
     kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     options = Options(
-        annotations=not own.no_annotations,
         line_size=placement.line_size,
         min_align=placement.min_align,
         read=read_options(flags, reading, texts=question.texts),
+        intents=Intents(annotations=not own.no_annotations),
     )
     try:
         from layoutlint.commands.suggest import matrix, series

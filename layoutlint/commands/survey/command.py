@@ -191,10 +191,11 @@ def _request(
 ) -> Request:
     """Return what the survey is to do. Raises UsageError and RuleFileError before any task starts."""
     from layoutlint.commands.survey.run import Request, plan_of
+    from layoutlint.commands.survey.task import Survey
     from layoutlint.intent.overrides import apply_overrides
     from layoutlint.intent.toml import rule_file
     from layoutlint.judgement.verdict import Outcome
-    from layoutlint.lint.options import Options
+    from layoutlint.lint.options import Intents, Options, Strictness
     from layoutlint.model.task import LIMITS_OF_INPUT, Limits
 
     own_rules = (*job.rules, *own.rule_paths)
@@ -203,13 +204,12 @@ def _request(
     kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     options = Options(
-        annotations=not own.no_annotations,
-        fail_on=Outcome(own.fail_on),
         line_size=placement.line_size,
         min_align=placement.min_align,
-        allow_unknown=reading.allow_unknown,
         read=read_options(flags, reading),
-        surveyed=(*job.structs, *own.globs),
+        intents=Intents(annotations=not own.no_annotations),
+        strictness=Strictness(fail_on=Outcome(own.fail_on), allow_unknown=reading.allow_unknown),
+        mode=Survey((*job.structs, *own.globs)),
     )
     seconds = own.task_seconds or job.task_seconds or LIMITS_OF_INPUT.seconds
     limits = Limits(seconds, own.task_memory or job.task_memory or LIMITS_OF_INPUT.memory)

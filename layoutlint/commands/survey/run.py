@@ -78,16 +78,23 @@ class Request(Record, frozen=True):
 
 
 def plan_of(packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options) -> Plan:
-    """Return the plan of a survey; `options.surveyed` are the structs whose layouts are kept.
+    """Return the plan of a survey; the mode of `options` is a Survey.
 
     Raises ReadError if the base BTF cannot be read.
     """
     base = options.read.btf_base
     content = None if base is None else identity.identify(base, content_digest).digest
     read = replace(options.read, progress=no_progress, jobs=1)
-    options = replace(options, read=read, ignore_missing=True)
+    options = replace(
+        options,
+        read=read,
+        strictness=replace(options.strictness, ignore_missing=True),
+    )
     deciding = replace(
-        options, today=None, allow_unknown=False, read=replace(read, cache=False, jobs=0, btf_base=content)
+        options,
+        read=replace(read, cache=False, jobs=0, btf_base=content),
+        intents=replace(options.intents, today=None),
+        strictness=replace(options.strictness, allow_unknown=False),
     )
     words = (STORE_SCHEMA, __version__, keys.canonical((packs, kernel_packs, deciding)))
     digest = hashlib.sha256("\n".join(words).encode(errors="surrogatepass")).hexdigest()[:32]
@@ -246,8 +253,8 @@ class _Tally:
             memory=self._memory,
             cache_hits=counts["cache_hits"],
             cache_misses=counts["cache_misses"],
-            fails_at_risk=request.plan.options.fail_on is Verdict.AT_RISK,
-            allows_unknown=request.plan.options.allow_unknown,
+            fails_at_risk=request.plan.options.strictness.fail_on is Verdict.AT_RISK,
+            allows_unknown=request.plan.options.strictness.allow_unknown,
             ignores_missing=request.ignores_missing,
         )
 

@@ -12,15 +12,56 @@ from collections import Counter
 from layoutlint.commands.survey.identity import State, state_of
 from layoutlint.commands.survey.rows import RowMaker, plain_text
 from layoutlint.errors import LayoutlintError, ReadError
+from layoutlint.geometry.alignment_proofs import open_alignments
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.rule import Pack, Severity
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint import run
-from layoutlint.lint.options import Options
+from layoutlint.lint.options import Mode, Options
+from layoutlint.lint.reading import Inputs, split_unnarrowed
+from layoutlint.model.paths import is_pattern
 from layoutlint.model.record import Record, replace
+from layoutlint.model.wanted import Wanted
 from layoutlint.readers.cache import readings as cached_readings
 from layoutlint.surveys.store import Store, Unwritable
 from layoutlint.surveys.tables import LAYOUTS, PROBLEMS, READINGS, VERDICTS, WITHOUT, Row
+
+
+class Survey(Mode, frozen=True):
+    """A run that keeps the layouts of structs beside the verdicts of rules."""
+
+    names: tuple[str, ...] = ()
+    """The names and patterns of these structs."""
+
+    @property
+    def needs_rules(self) -> bool:
+        """Return False: layouts are kept without any."""
+        return False
+
+    @property
+    def skips_missing(self) -> bool:
+        """Return True: a rule may judge another input."""
+        return True
+
+    def request(self, wanted: Wanted, options: Options) -> Wanted:
+        """Return a request for the structs, whether a rule names them or not.
+
+        The variables that exclude alignments are requested as well: one reading is enough.
+        """
+        patterns = {name for name in self.names if is_pattern(name)}
+        named = frozenset(self.names) - patterns
+        return replace(
+            wanted,
+            misplaced=open_alignments,
+            names=wanted.names | named,
+            patterns=tuple(sorted({*wanted.patterns, *patterns})),
+            kernel=wanted.kernel - named - patterns,
+            unless=tuple(each for each in wanted.unless if each[0] not in named | patterns),
+        )
+
+    def narrow(self, inputs: Inputs, wanted: Wanted) -> Inputs:
+        """Return inputs with the structs that rules want, and all that were read beside them."""
+        return split_unnarrowed(inputs, wanted)
 
 
 class Plan(Record, frozen=True):

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from layoutlint.commands.survey.run import plan_of
-from layoutlint.commands.survey.task import Assignment, survey_input
-from layoutlint.lint import query
-from layoutlint.lint.options import Options
+from layoutlint.commands.survey.task import Assignment, Survey, survey_input
 from layoutlint.model.record import replace
 from layoutlint.readers import dwarf
 from layoutlint.surveys.store import create_store
 from tests.command.test_survey import TABLES, rows
+from tests.harness.run_options import run_options
 from tests.harness.tools import need
 from tests.readers.archives import made
 
@@ -59,7 +58,7 @@ def survey(program, store, names: tuple[str, ...]) -> tuple[object, int]:
     with pytest.MonkeyPatch.context() as patch:
         readings = []
         patch.setattr(dwarf, "read_elf", lambda *arguments: readings.append(1) or read(*arguments))
-        plan = plan_of((), (), Options(surveyed=names))
+        plan = plan_of((), (), run_options(mode=Survey(names)))
         survey_input(Assignment(plan, "0" * 32, str(program), "/", create_store(str(store)), None, None, None))
     return {table: rows(store, table) for table in TABLES}, len(readings)
 
@@ -67,9 +66,9 @@ def survey(program, store, names: tuple[str, ...]) -> tuple[object, int]:
 def compare(path: Path, folder: Path, names: tuple[str, ...]) -> tuple[int, int]:
     """How often an input was read in one request, and in two; the rows are the same."""
     once, count = survey(path, folder / "once", names)
-    request = query.with_surveyed
+    request = Survey.request
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(query, "with_surveyed", lambda *arguments: replace(request(*arguments), misplaced=None))
+        patch.setattr(Survey, "request", lambda *arguments: replace(request(*arguments), misplaced=None))
         twice, count_of_two = survey(path, folder / "twice", names)
     assert once == twice
     return count, count_of_two

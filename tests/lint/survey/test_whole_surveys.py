@@ -14,11 +14,10 @@ import pytest
 from layoutlint.commands.history.stored_builds import stored_builds
 from layoutlint.commands.survey import run as survey_run
 from layoutlint.commands.survey.run import Request, plan_of, survey
-from layoutlint.commands.survey.task import Plan
+from layoutlint.commands.survey.task import Plan, Survey
 from layoutlint.errors import LayoutlintError
 from layoutlint.intent.toml import rule_file
 from layoutlint.lint import run
-from layoutlint.lint.options import Options
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.task import LIMITS_OF_INPUT, Failure, Outcome, Task
@@ -26,6 +25,7 @@ from layoutlint.surveys import store as stores
 from layoutlint.surveys.store import Store, create_store, open_store
 from layoutlint.surveys.tables import TABLES
 from tests.command.test_survey import RULES, btf, rows
+from tests.harness.run_options import run_options
 from tests.harness.whole import inline
 
 pytest.importorskip("pyarrow")
@@ -64,7 +64,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 def plan(**options: Any) -> Plan:
     read = ReadOptions(cache=False)
-    return plan_of((rule_file.parse(RULES, "rules.toml"),), (), Options(surveyed=("ring",), read=read, **options))
+    return plan_of((rule_file.parse(RULES, "rules.toml"),), (), run_options(mode=Survey(("ring",)), read=read, **options))
 
 
 def search(names: Iterable[str], store: Store, **more: Any) -> tuple[str, list[str]]:
