@@ -206,7 +206,7 @@ def judge(row: Row) -> Iterator[str]:
     context = Context(layout, placements(layout, row.line, None, row.storage), row.accesses, row.storage, **row.more)
     try:
         rule = kind(**row.keys)
-        yield from describe(rule.check(context))
+        yield from describe(rule.check(context), str)
     except (ValueError, CannotTell) as error:
         yield f"{type(error).__name__}: {error}"
         return

@@ -23,6 +23,7 @@ from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
 from layoutlint.model.record import replace
 from tests.harness.command import run
+from tests.harness.facts import has_facts
 from tests.harness.run_options import run_options
 from tests.kinds.cases import Refusal, assert_refused, table
 from tests.oracles.c_probe import need
@@ -130,7 +131,7 @@ VERDICTS = [
 def test_verdicts(tmp_path, declared, keys, outcomes, message):
     report = judge(build(tmp_path, CODE), f"[variables]\n{declared}{RULE}{keys}\n")
     every = [f for f in (*report.findings, *report.kept_findings) if "quiet" not in f.verdict.message or "section" in message or "quiet" in message]
-    assert message in " ".join(f.verdict.message for f in every)
+    assert has_facts(" ".join(f.verdict.message for f in every), message)
     assert sorted({f.verdict.outcome.value for f in every}) == outcomes
 
 
@@ -289,7 +290,7 @@ def test_sizes_and_ends_that_are_not_stated(tmp_path, names, of_program, of_obje
         made = build(tmp_path, BUFFERS + "char next;\n", "-fno-toplevel-reorder", *flags)
         report = judge(made, f"{RULE}variables = [{names}]\nalone = true\n")
         (found,) = (*report.findings, *report.kept_findings)
-        assert (found.verdict.outcome.value, message in found.verdict.message) == (outcome, True)
+        assert (found.verdict.outcome.value, has_facts(found.verdict.message, message)) == (outcome, True)
     if outcome == "unknown" and of_program == "broken":
         assert found.verdict.message == (
             "a line of `last` extends beyond .data of this object, and the linker can put data of other objects there: "
@@ -338,7 +339,7 @@ def test_alone(tmp_path, names, keys, outcome, message):
     report = judge(build(tmp_path, LOCKS), f'{RULE}variables = ["{names}"]\nalone = true\n{keys}\n')
     (found,) = (*report.findings, *report.kept_findings)
     assert found.verdict.outcome.value == outcome
-    assert message in found.verdict.message
+    assert has_facts(found.verdict.message, message)
 
 
 def test_elements_may_share_lines_where_nothing_is_alone(tmp_path):
@@ -526,4 +527,4 @@ def test_the_most_pairs(most, outcome, message, tmp_path, monkeypatch):
     declared = f'[variables]\n"first.a" = {WRITTEN}\n"first.b" = {READ}\n'
     report = judge(build(tmp_path, code, "-c", "-fno-toplevel-reorder"), declared + RULE + 'variables = ["first.a", "first.b"]\n')
     (found,) = (*report.findings, *report.kept_findings)
-    assert (found.verdict.outcome.value, message in found.verdict.message) == (outcome, True), found.verdict.message
+    assert (found.verdict.outcome.value, has_facts(found.verdict.message, message)) == (outcome, True), found.verdict.message

@@ -11,6 +11,7 @@ from layoutlint.kinds.separate import Separate
 from layoutlint.model.ctype import CType
 from layoutlint.model.record import replace
 from tests.harness.build import context, flexible, member, struct
+from tests.harness.facts import facts
 from tests.kinds.structs import BITS, EMPTY, LINES, NESTED, UNION, WORDS
 
 SPIN_NODE = struct("node", 24, member("next", 0, 8), member("prev", 8, 8), member("locked", 16, 4), member("cpu", 20, 4))
@@ -65,7 +66,7 @@ CASES = [
 )
 def test_separate(of_struct, groups, outcome, bases, message):
     verdict = Separate(tuple(map(tuple, groups))).check(context(of_struct))
-    assert (verdict.outcome, verdict.bases, verdict.message) == (outcome, bases, message)
+    assert (verdict.outcome, verdict.bases, facts(verdict.message)) == (outcome, bases, facts(message))
 
 
 @pytest.mark.parametrize(("groups", "outcome"), [

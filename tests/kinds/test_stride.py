@@ -19,6 +19,7 @@ from layoutlint.model.record import replace
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Source, Struct
 from tests.harness.build import context, flexible, member, struct
+from tests.harness.facts import facts
 from tests.kinds.cases import (
     AT_RISK,
     BROKEN,
@@ -144,7 +145,7 @@ def test_the_rule_file_says_how_far_the_next_one_is(text_message, array, outcome
     layout = Layout(SLOT)
     found = placement.placements(layout, 64, None, storage(text_message, array))
     verdict = Stride(fields=("limit",), against=("used",)).check(Context(layout, found))
-    assert (verdict.outcome.value, verdict.bases, verdict.message) == (outcome, bases, message)
+    assert (verdict.outcome.value, verdict.bases, facts(verdict.message)) == (outcome, bases, facts(message))
 
 
 @pytest.mark.parametrize("text_message", ["static", "malloc", "aligned:64"])

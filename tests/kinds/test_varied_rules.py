@@ -7,7 +7,7 @@ Compilers and slow models judge parts of it in the other tables. The texts in `g
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from random import Random
 from textwrap import fill
@@ -27,6 +27,7 @@ from layoutlint.kinds.c_conditions import conditions
 from layoutlint.model.record import replace
 from layoutlint.model.storage import ANY, MALLOCS, TAKE_ALIGNMENT, WORDS, Storage
 from layoutlint.model.structs import Source, Struct
+from tests.harness.facts import facts
 from tests.harness.varied_structs import data_of_seed, struct_of_seed
 from tests.kinds.test_whole_verdicts import IN_C
 
@@ -106,10 +107,11 @@ def context(chance: Random, struct: Struct) -> Context:
     return Context(layout, where, accesses, placed, is_one_of_many=chance.random() < 0.2)
 
 
-def describe(verdict: Verdict) -> Iterator[str]:
-    yield f"{verdict.outcome.value}: {verdict.message}"
+def describe(verdict: Verdict, text: Callable[[str], str] = lambda message: " ".join(facts(message))) -> Iterator[str]:
+    """Yield what a verdict has; of its sentences, what they name and count, or what `text` makes of them."""
+    yield f"{verdict.outcome.value}: {text(verdict.message)}"
     yield f"[{', '.join(f'{each.path} {each.extent}' for each in verdict.evidence)}] at {verdict.bases} of {verdict.total}"
-    yield f"line {verdict.line_size}, {verdict.in_pairs}, {verdict.in_other_elements}; advice: {verdict.advice}"
+    yield f"line {verdict.line_size}, {verdict.in_pairs}, {verdict.in_other_elements}; advice: {text(verdict.advice)}"
     yield "; ".join(f"{each.first} + {each.second} + {each.distance} at {each.bases}" for each in verdict.shared[:6])
 
 

@@ -25,6 +25,7 @@ from layoutlint.model.record import replace
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Source
 from tests.harness.build import flexible
+from tests.harness.facts import facts
 from tests.kinds.cases import Case
 from tests.kinds.structs import NESTED
 
@@ -69,10 +70,10 @@ def texts(kind: str, case: Case) -> Iterator[str]:
         if isinstance(made, str):
             message, text = made, "cannot tell"
         else:
-            message = made.message
+            message = " ".join(facts(made.message))
             text = f"{made.outcome.value}, [{', '.join(each.path for each in made.evidence)}]"
             text += f" at {len(made.bases)} of {made.total}" if made.total else ""
-            text += f"; {made.advice}" if made.outcome is not Outcome.KEPT else ""
+            text += f"; {' '.join(facts(made.advice))}" if made.outcome is not Outcome.KEPT else ""
             text += "".join(f"; {each.first} + {each.second} + {each.distance}" for each in made.shared)
         if (message, text) not in seen:
             seen.add((message, text))

@@ -32,10 +32,41 @@ def rule(name: str, of_struct: str, kind: Kind, severity: Severity = Severity.ER
     )  # fmt: skip
 
 
+LINE_OF_ITS_OWN = "or start it on a line of its own (`____cacheline_aligned`)"
+SENTENCES = {
+    ("node-cpu-apart", 24): (
+        "`cpu` at 20..23 shares a line with `locked` at 16..19 in all 8 placements; "
+        "`cpu` at 20..23 shares a line with `next` at 0..7 in 6 of 8 placements",
+        f"move `cpu` at least 60 bytes further from `locked`, {LINE_OF_ITS_OWN}",
+    ),
+    ("mapping-apart", 80): (
+        "`i_mmap` at 0..7 shares a line with `rwsem` at 56..71 in 1 of 8 placements",
+        f"move `rwsem` at least 8 bytes further from `i_mmap`, {LINE_OF_ITS_OWN}",
+    ),
+    ("mapping-apart", 72): (
+        "`i_mmap` at 0..7 shares a line with `rwsem` at 48..63 in 2 of 8 placements",
+        f"move `rwsem` at least 16 bytes further from `i_mmap`, {LINE_OF_ITS_OWN}",
+    ),
+    ("chunk-tail", 128): (
+        "`base` at 64..71 shares a line with `populated` at 72 and beyond in its only placement",
+        f"move `populated` at least 56 bytes further from `base`, {LINE_OF_ITS_OWN}",
+    ),
+    ("chunk-base", 128): ("`base` at 64..71 and `free` at 0..3 share no line in any placement", ""),
+}
+"""The messages and advice of findings by rule and size: formats print what they get, whatever a kind says today."""
+
+
+def judge(of_rule: Rule, of_struct: Struct, **more: Any) -> Verdict:
+    """The verdict of a rule, with the sentences of the sample."""
+    assert of_struct.bit_size is not None
+    message, advice = SENTENCES[of_rule.id, of_struct.bit_size // 8]
+    return replace(of_rule.kind.check(context(of_struct, **more)), message=message, advice=advice)
+
+
 def make_finding(of_rule: Rule, of_struct: Struct | None, verdict: Verdict | None = None, **more: Any) -> Finding:
     if verdict is None:
         assert of_struct is not None
-        verdict = of_rule.kind.check(context(of_struct))
+        verdict = judge(of_rule, of_struct)
     more.setdefault("input", INPUT if of_struct else "")
     return Finding(of_rule, of_struct, verdict, **more)
 
@@ -47,7 +78,7 @@ SUPPRESSED = rule("chunk-tail", "chunk", Separate((("base",), ("populated",))), 
 KEPT = rule("chunk-base", "chunk", Separate((("base",), ("free",))), line=27)
 SKIPPED = rule("smp-only", "node", Separate((("cpu",), ("prev",))), line=33)
 
-PLACED = replace(AT_RISK.kind.check(context(MAPPING)), basis="a static variable, aligned to 8", is_placed=True)
+PLACED = replace(judge(AT_RISK, MAPPING), basis="a static variable, aligned to 8", is_placed=True)
 
 FINDINGS = (
     make_finding(APART, NODE),
@@ -106,7 +137,10 @@ def _finding_over_builds(*found: tuple[str, Finding]) -> Finding:
     return replace(found[0][1], builds=found)
 
 
-_WIDE = make_finding(AT_RISK, MAPPING, AT_RISK.kind.check(context(MAPPING, line_size=128)))
+_WIDE = make_finding(AT_RISK, MAPPING, replace(
+        judge(AT_RISK, MAPPING, line_size=128),
+        message="`i_mmap` at 0..7 shares a line with `rwsem` at 56..71 in 9 of 16 placements",
+    ))
 MATRIX = Report(
     readings=(
         *(Reading("all.h", "clang", X86_64, (NODE, SMALL), notes=("no stddef.h was found",), build=one.name) for one in COMBINED),
@@ -117,7 +151,7 @@ MATRIX = Report(
         _finding_over_builds(
             ("x86-smp", make_finding(APART, NODE, input="all.h")),
             ("arm-smp", make_finding(APART, NODE, unknown("struct node is declared but not defined"), input="all.h")),
-            ("arm-up", make_finding(APART, NODE, replace(KEPT.kind.check(context(CHUNK))), input="all.h")),
+            ("arm-up", make_finding(APART, NODE, judge(KEPT, CHUNK), input="all.h")),
         ),
     ),
     kept_findings=(_finding_over_builds(("pairs", make_finding(KEPT, CHUNK))),),
