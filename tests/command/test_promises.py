@@ -1,6 +1,6 @@
 """What docs/security.md promises of changes that break a rule: an exit status for each kind of change and form of input.
 
-Every row breaks the rule, as the objects of gcc show. `python -m tests.differential.violations` makes more by chance.
+Every row breaks the rule, as the objects of gcc show. `python -m tools.differential.violations` makes more by chance.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.differential.change_projects import Files, Link, commit, seen_structs, write
 from tests.harness.command import ROOT, run
 from tests.harness.repository import git
 from tests.harness.tools import need
+from tools.differential.change_projects import Files, Link, commit, seen_structs, write
 
 RULE = '[[rule]]\nid = "{id}"\nstruct = "{struct}"\nkind = "separate"\nfields = [["head"], ["tail"]]\nwhy = "two sides write them"\n'
 RULES = RULE.format(id="sides", struct="rx_ring")

@@ -19,10 +19,10 @@ from layoutlint.surveys.store import arrow_schema
 from layoutlint.surveys.tables import DIGESTS, RUNS, TABLES
 from tests.harness import json_schemas
 from tests.harness.command import ROOT, WITHOUT_CACHE, run
-from tests.project import survey_doc
 from tests.readers.archives import made
 from tests.readers.archives.test_archives import compile_object
 from tests.readers.btf.btf_blob import INT, STRUCT, VAR, Strings, blob, record
+from tools.documents import survey_store as survey_doc
 
 RULES = """
 [[rule]]
@@ -154,7 +154,7 @@ def test_an_input_is_read_once(folder, glob, structs):
 
 
 def test_the_document_is_that_of_the_code():
-    assert survey_doc.PATH.read_text() == survey_doc.text(), "run `python -m tests.project.survey_doc`"
+    assert survey_doc.PATH.read_text() == survey_doc.text(), "run `python -m tools.documents.survey_store`"
 
 
 @pytest.mark.exhaustive

@@ -10,7 +10,7 @@ from layoutlint.model.paths import is_pattern, is_within
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Source, Struct, Unstated
 from tests.harness.build import bits, flexible, member, struct
-from tests.kinds.structs import (
+from tests.kinds.structs import (  # fmt: skip
     BITS,
     EMPTY,
     GROUPED,
@@ -23,7 +23,7 @@ from tests.kinds.structs import (
     WORDS,
     array,
     marker,
-)  # fmt: skip
+)
 from tests.oracles import slow_model as slow
 from tests.oracles.random_structs import structs
 

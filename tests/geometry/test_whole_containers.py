@@ -21,10 +21,10 @@ from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs
 from layoutlint.readers.dispatch import read
-from tests.fuzz import command
-from tests.fuzz.seeds import seeds
 from tests.geometry import test_containers, test_spots
 from tests.harness.whole import inline
+from tools.fuzz import command
+from tools.fuzz.seeds import seeds
 
 SEEDS = ("gcc-dwarf4", "gcc-dwarf5", "clang-dwarf4", "clang-dwarf5", "gcc-strict", "btf-elf")
 

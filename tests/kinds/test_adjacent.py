@@ -5,7 +5,7 @@ from __future__ import annotations
 from layoutlint.kinds.adjacent import Adjacent
 from layoutlint.model.record import replace
 from tests.harness.build import bits, member, struct
-from tests.kinds.cases import (
+from tests.kinds.cases import (  # fmt: skip
     BROKEN,
     KEPT,
     Case,
@@ -15,8 +15,8 @@ from tests.kinds.cases import (
     cannot_tell,
     check,
     table,
-)  # fmt: skip
-from tests.kinds.structs import (
+)
+from tests.kinds.structs import (  # fmt: skip
     BITS,
     EMPTY,
     GROUPED,
@@ -28,7 +28,7 @@ from tests.kinds.structs import (
     UNION,
     WORDS,
     marker,
-)  # fmt: skip
+)
 
 PADDED = struct("padded", 24, member("a", 0, 4, align=4), member("b", 8, 8, align=8), member("c", 16, 1))
 WIDE = struct("wide", 32, member("a", 0, 4, align=4), member("b", 16, 8, align=8), member("c", 24, 4, align=4))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layoutlint.kinds.distance import Distance
 from tests.harness.build import member, struct
-from tests.kinds.cases import (
+from tests.kinds.cases import (  # fmt: skip
     BROKEN,
     KEPT,
     Case,
@@ -14,15 +14,8 @@ from tests.kinds.cases import (
     cannot_tell,
     check,
     table,
-)  # fmt: skip
-from tests.kinds.structs import (
-    BITS,
-    LINES,
-    NESTED,
-    TAIL,
-    UNION,
-    WORDS,
-)  # fmt: skip
+)
+from tests.kinds.structs import BITS, LINES, NESTED, TAIL, UNION, WORDS  # fmt: skip
 
 MANY = struct("many", 5664, *(member(f"m{number}", number * 8, 8) for number in range(708)))
 

@@ -16,7 +16,7 @@ from layoutlint.model.record import replace
 from layoutlint.model.structs import Source
 from layoutlint.readers import dispatch
 from tests.harness.build import X86_64, flexible, member, struct
-from tests.kinds.cases import (
+from tests.kinds.cases import (  # fmt: skip
     AT_RISK,
     BROKEN,
     EVERY8,
@@ -29,7 +29,7 @@ from tests.kinds.cases import (
     cannot_tell,
     check,
     table,
-)  # fmt: skip
+)
 from tests.kinds.structs import WORDS, empty, marker, unsized_field
 
 MARKS = "`__cacheline_group_begin(NAME)` and `__cacheline_group_end(NAME)` mark one"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layoutlint.kinds.guards import Guards
 from tests.harness.build import member, struct
-from tests.kinds.cases import (
+from tests.kinds.cases import (  # fmt: skip
     AT_RISK,
     BROKEN,
     EVERY8,
@@ -17,7 +17,7 @@ from tests.kinds.cases import (
     cannot_tell,
     check,
     table,
-)  # fmt: skip
+)
 from tests.kinds.structs import EMPTY, HIDDEN, LINES, NESTED, TAIL, WORDS
 
 WAITING = ": each CPU that tries the lock takes the data's line from the one that holds it"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layoutlint.kinds.holes import Holes
 from tests.harness.build import member, struct
-from tests.kinds.cases import (
+from tests.kinds.cases import (  # fmt: skip
     BROKEN,
     KEPT,
     Case,
@@ -14,14 +14,8 @@ from tests.kinds.cases import (
     cannot_tell,
     check,
     table,
-)  # fmt: skip
-from tests.kinds.structs import (
-    BITS,
-    HIDDEN,
-    TAIL,
-    UNION,
-    WORDS,
-)  # fmt: skip
+)
+from tests.kinds.structs import BITS, HIDDEN, TAIL, UNION, WORDS  # fmt: skip
 
 ONE = struct("one", 24, member("a", 0, 4), member("b", 8, 8), member("c", 16, 4))
 MANY = struct("many", 64, *(member(f"f{at}", at * 8, 4) for at in range(8)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layoutlint.kinds.isolated import Isolated
 from tests.harness.build import member, struct
-from tests.kinds.cases import (
+from tests.kinds.cases import (  # fmt: skip
     AT_RISK,
     BROKEN,
     EVERY8,
@@ -17,18 +17,8 @@ from tests.kinds.cases import (
     cannot_tell,
     check,
     table,
-)  # fmt: skip
-from tests.kinds.structs import (
-    EMPTY,
-    GROUPED,
-    HIDDEN,
-    LINES,
-    NESTED,
-    RING,
-    TAIL,
-    UNION,
-    WORDS,
-)  # fmt: skip
+)
+from tests.kinds.structs import EMPTY, GROUPED, HIDDEN, LINES, NESTED, RING, TAIL, UNION, WORDS  # fmt: skip
 
 ALONE = struct("alone", 128, member("a", 0, 8), member("b", 64, 8), align=64)
 SHORT = struct("short", 72, member("a", 0, 64), member("b", 64, 8))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layoutlint.kinds.line_start import LineStart
 from tests.harness.build import bits, flexible, member, struct
-from tests.kinds.cases import (
+from tests.kinds.cases import (  # fmt: skip
     AT_RISK,
     BROKEN,
     EVERY8,
@@ -17,14 +17,8 @@ from tests.kinds.cases import (
     cannot_tell,
     check,
     table,
-)  # fmt: skip
-from tests.kinds.structs import (
-    GROUPED,
-    HIDDEN,
-    LINES,
-    NESTED,
-    WORDS,
-)  # fmt: skip
+)
+from tests.kinds.structs import GROUPED, HIDDEN, LINES, NESTED, WORDS  # fmt: skip
 
 CASES = [
     Case("on a line", LINES, {"fields": ("c",)}, KEPT, (), "`c` at 64..71 begins a line in every placement"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from layoutlint.judgement.context import Access
 from layoutlint.kinds.lines import Lines
 from tests.harness.build import member, struct
-from tests.kinds.cases import (
+from tests.kinds.cases import (  # fmt: skip
     AT_RISK,
     BROKEN,
     KEPT,
@@ -17,14 +17,8 @@ from tests.kinds.cases import (
     cannot_tell,
     check,
     table,
-)  # fmt: skip
-from tests.kinds.structs import (
-    EMPTY,
-    LINES,
-    TAIL,
-    UNION,
-    WORDS,
-)  # fmt: skip
+)
+from tests.kinds.structs import EMPTY, LINES, TAIL, UNION, WORDS  # fmt: skip
 
 SIDES = (
     Access("a", "read-mostly", side="tx"), Access("c", "hot-write", side="tx"), Access("a", "hot-write", side="rx"),

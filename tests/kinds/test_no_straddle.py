@@ -8,7 +8,7 @@ from layoutlint.judgement.context import Context
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds.no_straddle import NoStraddle
 from tests.harness.build import bits, member, struct
-from tests.kinds.cases import (
+from tests.kinds.cases import (  # fmt: skip
     AT_RISK,
     BROKEN,
     EVERY8,
@@ -21,16 +21,8 @@ from tests.kinds.cases import (
     cannot_tell,
     check,
     table,
-)  # fmt: skip
-from tests.kinds.structs import (
-    EMPTY,
-    HIDDEN,
-    LINES,
-    NESTED,
-    TAIL,
-    WORDS,
-    array,
-)  # fmt: skip
+)
+from tests.kinds.structs import EMPTY, HIDDEN, LINES, NESTED, TAIL, WORDS, array  # fmt: skip
 
 HUGE = struct("huge", 80, member("a", 0, 8), member("big", 8, 72))
 PACKED = struct("packed", 16, member("a", 0, 4), member("b", 4, 8), member("c", 12, 4), align=4)

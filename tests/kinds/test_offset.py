@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from layoutlint.kinds.offset import Offset
-from tests.kinds.cases import (
+from tests.kinds.cases import (  # fmt: skip
     AT_RISK,
     BROKEN,
     EVERY8,
@@ -16,17 +16,8 @@ from tests.kinds.cases import (
     cannot_tell,
     check,
     table,
-)  # fmt: skip
-from tests.kinds.structs import (
-    BITS,
-    EMPTY,
-    LINES,
-    NESTED,
-    RING,
-    TAIL,
-    UNION,
-    WORDS,
-)  # fmt: skip
+)
+from tests.kinds.structs import BITS, EMPTY, LINES, NESTED, RING, TAIL, UNION, WORDS  # fmt: skip
 
 CASES = [
     Case("there", WORDS, {"fields": ("b",), "at": 8}, KEPT, (), "`b` at 8..15 begins at 8"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from layoutlint.kinds.order import Order
-from tests.kinds.cases import (
+from tests.kinds.cases import (  # fmt: skip
     BROKEN,
     KEPT,
     Case,
@@ -13,16 +13,8 @@ from tests.kinds.cases import (
     cannot_tell,
     check,
     table,
-)  # fmt: skip
-from tests.kinds.structs import (
-    BITS,
-    EMPTY,
-    NESTED,
-    OPEN_UNION,
-    TAIL,
-    UNION,
-    WORDS,
-)  # fmt: skip
+)
+from tests.kinds.structs import BITS, EMPTY, NESTED, OPEN_UNION, TAIL, UNION, WORDS  # fmt: skip
 
 CASES = [
     Case("behind a flexible array", TAIL, {"fields": ("body", "kind")}, BROKEN, (), "`body` at 16 and beyond is not before `kind` at 8..11"),

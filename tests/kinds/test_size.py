@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layoutlint.kinds.size import Size
 from tests.harness.build import flexible, member, struct
-from tests.kinds.cases import (
+from tests.kinds.cases import (  # fmt: skip
     AT_RISK,
     BROKEN,
     EVERY8,
@@ -17,13 +17,8 @@ from tests.kinds.cases import (
     cannot_tell,
     check,
     table,
-)  # fmt: skip
-from tests.kinds.structs import (
-    LINES,
-    NESTED,
-    TAIL,
-    WORDS,
-)  # fmt: skip
+)
+from tests.kinds.structs import LINES, NESTED, TAIL, WORDS  # fmt: skip
 
 LINE = struct("line", 64, member("a", 0, 64), align=8)
 LINE_ALIGNED = struct("line", 64, member("a", 0, 64), align=64)

@@ -20,7 +20,7 @@ from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Source, Struct
 from tests.harness.build import context, flexible, member, struct
 from tests.harness.facts import facts
-from tests.kinds.cases import (
+from tests.kinds.cases import (  # fmt: skip
     AT_RISK,
     BROKEN,
     EVERY8,
@@ -33,7 +33,7 @@ from tests.kinds.cases import (
     cannot_tell,
     check,
     table,
-)  # fmt: skip
+)
 from tests.kinds.structs import HIDDEN, RING, TAIL, UNION, WORDS, array
 from tests.oracles import slow_model as slow
 from tests.oracles.random_structs import structs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layoutlint.kinds.together import Together
 from tests.harness.build import member, struct
-from tests.kinds.cases import (
+from tests.kinds.cases import (  # fmt: skip
     AT_RISK,
     BROKEN,
     EVERY8,
@@ -17,7 +17,7 @@ from tests.kinds.cases import (
     cannot_tell,
     check,
     table,
-)  # fmt: skip
+)
 from tests.kinds.structs import BITS, EMPTY, HIDDEN, LINES, NESTED, TAIL, UNION, WORDS
 
 PAIR16 = struct("pair", 16, member("a", 0, 8), member("b", 8, 8), align=16)

@@ -16,9 +16,12 @@ from layoutlint.commands.rules import case_file
 from layoutlint.intent.toml import rule_file
 from layoutlint.readers.losses import LOSSES
 from tests.harness.command import ROOT
-from tests.project import cli_doc, json_doc, targets_doc
+from tools.documents import cli as cli_doc
+from tools.documents import json_outputs as json_doc
+from tools.documents import targets as targets_doc
 
 MODULES = sorted((ROOT / "layoutlint").rglob("*.py"))
+TOOLS = [path for folder in ("tests", "tools") for path in sorted((ROOT / folder).rglob("*.py"))]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
@@ -44,7 +47,7 @@ VERBS_IN_ED = {"embed"}
 
 def test_functions_are_named_by_nouns_and_verbs():
     """Properties name states, and fixtures what a test is given."""
-    suspects = {path: path.read_text() for path in (*MODULES, *sorted((ROOT / "tests").rglob("*.py")))}
+    suspects = {path: path.read_text() for path in (*MODULES, *TOOLS)}
     unfit = [
         f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
         for path, text in suspects.items()
@@ -74,7 +77,7 @@ class TestSize:
         drawers = {"utils", "util", "common", "helpers", "helper", "base", "misc"}
         assert [
             path
-            for path in (*MODULES, *(ROOT / "tests").rglob("*.py"))
+            for path in (*MODULES, *TOOLS)
             if drawers & set(path.relative_to(ROOT).with_suffix("").parts)
         ] == []
 
@@ -119,7 +122,7 @@ class TestKinds:
 
 class TestCommandLine:
     def test_the_manual_is_what_help_says(self):
-        assert cli_doc.PATH.read_text() == cli_doc.text(), "run `python -m tests.project.cli_doc`"
+        assert cli_doc.PATH.read_text() == cli_doc.text(), "run `python -m tools.documents.cli`"
 
     def test_every_option_in_a_document_exists(self):
         options = {
@@ -220,11 +223,11 @@ class TestReaders:
 
 
 def test_the_table_of_targets_is_that_of_the_code():
-    assert targets_doc.PATH.read_text() == targets_doc.text(), "run `python -m tests.project.targets_doc`"
+    assert targets_doc.PATH.read_text() == targets_doc.text(), "run `python -m tools.documents.targets`"
 
 
 def test_the_json_manual_is_what_the_schemas_say():
-    assert json_doc.PATH.read_text() == json_doc.text(), "run `python -m tests.project.json_doc`"
+    assert json_doc.PATH.read_text() == json_doc.text(), "run `python -m tools.documents.json_outputs`"
 
 
 def test_every_document_that_the_code_names_exists():

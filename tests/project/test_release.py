@@ -16,8 +16,9 @@ import pytest
 
 from tests.harness.command import ROOT
 from tests.oracles.c_probe import need
-from tests.project import pythons, release, release_checks
-from tests.project.targets import MACHINES, VERSIONS, Missing, ReleaseError, Target, UsageError, finish, run
+from tools.release import checks as release_checks
+from tools.release import pythons, release
+from tools.release.targets import MACHINES, VERSIONS, Missing, ReleaseError, Target, UsageError, finish, run
 
 PURE = "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n\n"
 
@@ -140,7 +141,7 @@ REFUSED = [  # arguments behind REVISION and FOLDER, exit status, reason
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(("words", "status", "reason"), REFUSED)
 def test_a_release_refuses_what_it_cannot_do(words: tuple[str, ...], status: int, reason: str, tmp_path: Path):
-    done = finish(sys.executable, "-m", "tests.project.release", "HEAD", tmp_path / "dist", *words, cwd=ROOT, environment={})
+    done = finish(sys.executable, "-m", "tools.release.release", "HEAD", tmp_path / "dist", *words, cwd=ROOT, environment={})
     assert (done.returncode, reason in done.stderr) == (status, True), done.stderr
     assert list(tmp_path.iterdir()) == []
 

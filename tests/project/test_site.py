@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.project import site
+from tools.documents import site
 
 
 def test_every_document_has_a_place():

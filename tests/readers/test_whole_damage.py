@@ -19,9 +19,9 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs
 from layoutlint.readers.declared_names import what_is
-from tests.fuzz import anatomy
 from tests.harness.whole import changes, whole_lines
 from tests.readers.test_whole_readings import EVERYTHING, SEEDS
+from tools.fuzz import anatomy
 
 SOME = Wanted(frozenset(("ring", "entry_t")), patterns=("w*",))
 OTHER_NAMES = ("BUSY", "tag", "missing")

@@ -12,10 +12,10 @@ import pytest
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs
-from tests.fuzz import graphs
-from tests.fuzz.graphs import Graph, Member, Node
 from tests.harness.whole import whole_lines
 from tests.readers.test_whole_readings import EVERYTHING
+from tools.fuzz import graphs
+from tools.fuzz.graphs import Graph, Member, Node
 
 SOME = Wanted(frozenset(("ring", "s3")), patterns=("*_t", "u*"))
 RING = Wanted(frozenset(("ring",)))

@@ -13,9 +13,9 @@ import pytest
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs
-from tests.fuzz import command
-from tests.fuzz.seeds import seeds
 from tests.harness.whole import changes, whole_lines
+from tools.fuzz import command
+from tools.fuzz.seeds import seeds
 
 SEEDS = {seed.name: seed for seed in seeds()}
 FIRST = "gcc-dwarf5"

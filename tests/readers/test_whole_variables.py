@@ -17,10 +17,10 @@ from layoutlint.readers.elf import elf_file, source_files
 from layoutlint.readers.elf.symbols import holds_data, read_symbols
 from layoutlint.readers.snapshot.decode import decode
 from layoutlint.readers.snapshot.encode import encode
-from tests.fuzz.seeds import seeds
 from tests.harness.whole import whole_lines
 from tests.readers.forms import BTF, COMMANDS, FOLDER
 from tests.readers.test_whole_readings import EVERYTHING
+from tools.fuzz.seeds import seeds
 
 SEEDS = {seed.name: seed for seed in seeds()}
 LINKED = ("gcc-dwarf5", "clang-dwarf4", "clang-s390x", "clang-armeb")

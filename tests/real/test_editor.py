@@ -17,9 +17,9 @@ from lsprotocol.types import (
 )
 
 from layoutlint.readers.clang.kernel import tree
-from tests.bench import edits
 from tests.command.test_lsp_limits import kilobytes, workers
 from tests.harness.editor import Editor
+from tools.bench import edits
 
 pytestmark = pytest.mark.real
 QUESTIONS = {

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.harness.command import run
-from tests.project.site import KERNELS
+from tools.documents.site import KERNELS
 
 pytestmark = [pytest.mark.real, pytest.mark.exhaustive]
 VERSIONS = {"6.1": "cloud", "6.12": "next", "7.2": "newest"}

@@ -9,8 +9,8 @@ import pytest
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.readers import variable_tables
-from tests.fuzz.seeds import seeds
 from tests.readers.archives import made
+from tools.fuzz.seeds import seeds
 
 pytest.importorskip("libarchive")
 OBJECTS = {name: dict(seed.files)["input"] for seed in seeds() for name in ("gcc-object", "gcc-dwarf5") if seed.name == name}

@@ -1,6 +1,6 @@
 """Where gcc lays out differently than clang: a database that names a gcc gives that gcc's layout.
 
-Random structs are in tests/differential; here is a row for each rule that was found.
+Random structs are in tools/differential; here is a row for each rule that was found.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""What is run by hand: benchmarks, fuzzing, mutations, differential runs, documents, releases."""

@@ -1,0 +1,1 @@
+"""The documents and pages that are made from the code, and the site of all documents."""
