@@ -176,8 +176,8 @@ def test_every_anchor_exists():
 
 
 def test_every_place_of_a_change_exists():
-    """The table of contributing.md names files below the project or below the package; x and NAME are to be made."""
-    table = (ROOT / "docs/contributing.md").read_text().partition("## Where a change lands")[2].partition("All but the first")[0]
+    """The table of CONTRIBUTING.md names files below the project or below the package; x and NAME are to be made."""
+    table = (ROOT / "CONTRIBUTING.md").read_text().partition("## Where a change lands")[2].partition("All but the first")[0]
     paths = [path for path in re.findall(r"`([\w./-]+/[\w./-]*)`", table) if not re.search(r"\bx\.|NAME", path)]
     assert len(paths) > 50
     assert [path for path in paths if not any((ROOT / top / path).exists() for top in ("", "layoutlint"))] == []

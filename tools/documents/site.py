@@ -26,7 +26,7 @@ from layoutlint.model.paths import overlap
 from tests.harness.run_options import run_options
 
 TREE = Path(__file__).resolve().parents[2]
-COPIED = ("README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "action.yml", "docs", "rules", "fixtures")
+COPIED = ("README.md", "CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md", "LICENSE", "action.yml", "docs", "rules", "fixtures")
 KERNELS = sorted((TREE / "fixtures" / "kernel_layouts").glob("*.json"), key=lambda path: path.stem.split("-")[1].split("."))
 FIXES = TREE / "fixtures" / "upstream_fixes"
 CONF = f"""
@@ -82,7 +82,7 @@ def write_source(folder: Path) -> None:
         page.write_text(without_folders(page))
     groups = "\n".join(toctree(title, pages) for title, pages in document_groups())
     own = toctree("Shipped rules", ["shipped/index", "shipped/fixed"])
-    rest = toctree("Project", ["README", "docs/README", "CHANGELOG", "SECURITY"])
+    rest = toctree("Project", ["README", "docs/README", "CHANGELOG", "SECURITY", "CONTRIBUTING"])
     (folder / "index.md").write_text(f"{HEAD}\n{groups}\n{own}\n{rest}")
     (folder / "shipped").mkdir()
     write_rules(folder / "shipped")
