@@ -27,7 +27,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.harness import command, huge_pages, same_process, tools
+from tests.harness import command, few_messages, huge_pages, same_process, tools
 from tests.harness.command import ROOT, WITHOUT_CACHE
 
 pytest.register_assert_rewrite("tests.kinds.cases")  # the assertions of the tables' shape show what differs
@@ -67,6 +67,11 @@ def pytest_configure(config: pytest.Config) -> None:
         same_process.read_here()
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(str(ROOT / "layoutlint"), quiet=2)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if hasattr(session.config, "workerinput"):
+        few_messages.send_few(session.config)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -130,7 +135,7 @@ def _is_exhaustive(item: pytest.Item) -> bool:
     return any(item.get_closest_marker(name) is not None for name in ("exhaustive", "real"))
 
 
-def pytest_runtest_logfinish() -> None:
+def pytest_runtest_teardown() -> None:
     """Collapse pages again: writing to a huge page after a fork splits it, until forks take three times as long."""
     if next(_finished) % 100 == 0:
         huge_pages.collapse()

@@ -11,10 +11,12 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.harness import forked
 from tests.harness.command import ROOT
 from tests.harness.repository import commit, git, write
 
@@ -82,21 +84,7 @@ def test_killed_once(project, tmp_path):
     assert (state(project), list(tmp_path.iterdir())) == (before, [])
 
 
-KILLER = """
-import os, signal, sys
-left = int(os.environ["KILL_BEHIND"])
-parent = os.environ.setdefault("KILL_PROCESS", str(os.getpid()))  # not a child that parses
 CHANGES = {"os.rename", "os.link", "os.remove", "os.truncate", "os.mkdir", "os.rmdir", "os.chmod"}
-def count(event, words):
-    global left
-    is_written = event == "open" and isinstance(words[2], int) and words[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
-    if event in CHANGES or (is_written and not str(words[0]).startswith(("/dev/", "/proc/"))):
-        if not left and parent == str(os.getpid()):
-            os.kill(os.getpid(), signal.SIGKILL)
-        left -= 1
-sys.addaudithook(count)
-"""
-"""A module that Python imports at its start: it kills the run right before some change of a file."""
 WRITTEN = {f"s{number}.h": f"struct s{number} {{\n\tlong a;\n\tlong z;\n}};\n" for number in range(3)}
 IDLE = {name: text.replace("long a;", "long a; /* layoutlint: ignore[apart] once */\n\tlong pad[15];") for name, text in WRITTEN.items()}
 BASELINE = 'schema = "layoutlint/baseline/1"\naccept = [\n  { rule = "apart", struct = "s9", outcome = "broken" },\n%s]\n'
@@ -125,6 +113,21 @@ def make_written(folder: Path, name: str) -> Path:
     return folder
 
 
+def kill_behind(changes: int) -> None:
+    """Let this process be killed right before some change of a file."""
+    left, parent = changes, os.getpid()  # not a child that parses
+
+    def count(event: str, words: tuple[object, ...]) -> None:
+        nonlocal left
+        is_written = event == "open" and isinstance(words[2], int) and words[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+        if event in CHANGES or (is_written and not str(words[0]).startswith(("/dev/", "/proc/"))):
+            if not left and parent == os.getpid():
+                os.kill(os.getpid(), signal.SIGKILL)
+            left -= 1
+
+    sys.addaudithook(count)
+
+
 def write_until_killed(repository: Path, name: str, changes: int) -> tuple[int, dict[str, bytes], dict[str, bytes]]:
     """Run a command, in a copy, that is killed behind some changes of files; return its status, and all files before and after."""
     words, folder = WRITERS[name][0], repository.parent / str(changes)
@@ -132,17 +135,14 @@ def write_until_killed(repository: Path, name: str, changes: int) -> tuple[int, 
     for path in folder.iterdir():
         os.utime(path, (1_700_000_000, 1_700_000_000))
     before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    environment = {**os.environ, "PYTHONPATH": f"{folder.parent / 'killer'}:{ROOT}", "LAYOUTLINT_NO_CACHE": "1", "KILL_BEHIND": str(changes)}
-    done = subprocess.run([sys.executable, "-m", "layoutlint", *words], cwd=folder, env=environment, capture_output=True, timeout=300)
-    return done.returncode, before, {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and path.name[0] != "."}
+    process = forked.start(words, folder, os.environ, begin=partial(kill_behind, changes), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return process.wait(300), before, {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and path.name[0] != "."}
 
 
 @pytest.mark.parametrize("name", [
     name if name == "check --fix" else pytest.param(name, marks=pytest.mark.exhaustive) for name in WRITERS
 ])  # fmt: skip
 def test_each_file_is_old_or_new(tmp_path, name):
-    (tmp_path / "killer").mkdir()
-    (tmp_path / "killer/sitecustomize.py").write_text(KILLER)
     repository = make_written(tmp_path / "repository", name)
     status, before, new = write_until_killed(repository, name, 1_000_000)
     assert (status in (0, 1), new != before) == (True, True)

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic, sleep
@@ -16,6 +15,7 @@ import pytest
 
 from layoutlint.commands.language_server.messages import LARGEST
 from tests.command.test_lsp import RING, RULES
+from tests.harness import forked
 from tests.harness.editor import descendants, uri
 
 PARSE_ERROR, INVALID, NO_METHOD, NO_PARAMETERS, NOT_READY, CANCELLED = -32700, -32600, -32601, -32602, -32002, -32800
@@ -25,11 +25,10 @@ class Pipe:
     """A client that sends what it is given, right or wrong."""
 
     def __init__(self, folder: Path, start_new_session: bool = False) -> None:
-        words = (sys.executable, "-m", "layoutlint", "lsp")
         self.errors = folder / "errors"
         with self.errors.open("wb") as errors:
-            self.process = subprocess.Popen(
-                words, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=start_new_session
+            self.process = forked.start(
+                ("lsp",), folder, os.environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=start_new_session
             )
         self.got: list[dict[str, Any]] = []
 

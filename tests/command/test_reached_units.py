@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -43,16 +44,31 @@ def outcomes(folder: Path) -> set[tuple[str, str, str]]:
     return {(each["rule"], each["struct"], each["outcome"]) for each in report["findings"]}
 
 
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory) -> tuple[Path, set[tuple[str, str, str]]]:
+    """The project before each change, and what a whole run finds in it."""
+    folder = tmp_path_factory.mktemp("committed") / "project"
+    folder.mkdir()
+    commit(folder, "before", BASE)
+    return folder, outcomes(folder)
+
+
+@pytest.fixture(scope="module")
+def changed(request, committed, tmp_path_factory) -> tuple[Path, set[tuple[str, str, str]]]:
+    """The project after a change, and what a whole run finds anew."""
+    folder = tmp_path_factory.mktemp("changed") / "project"
+    shutil.copytree(committed[0], folder)
+    write(folder, CHANGES[request.param][0])
+    git(folder, "add", "-A")
+    return folder, {each for each in outcomes(folder) - committed[1] if each[2] not in ("kept", "unknown")}
+
+
 @pytest.mark.parametrize("form", [("--since", "HEAD"), ("--staged",)])
-@pytest.mark.parametrize("name", CHANGES)
-def test_findings_are_those_of_two_whole_runs(tmp_path, name, form):
-    change, units = CHANGES[name]
-    commit(tmp_path, "before", BASE)
-    before = outcomes(tmp_path)
-    write(tmp_path, change)
-    git(tmp_path, "add", "-A")
-    new = {each for each in outcomes(tmp_path) - before if each[2] not in ("kept", "unknown")}
-    done = run("check", "compile_commands.json", *form, "--format", "json", cwd=tmp_path)
+@pytest.mark.parametrize(("changed", "name"), [(name, name) for name in CHANGES], indirect=["changed"], ids=CHANGES)
+def test_findings_are_those_of_two_whole_runs(changed, name, form):
+    folder, new = changed
+    units = CHANGES[name][1]
+    done = run("check", "compile_commands.json", *form, "--format", "json", cwd=folder)
     report = json.loads(done.stdout)
     found = {(each["rule"], each["struct"], each["outcome"]) for each in report["findings"] if each["state"] in ("new", "worse")}
     notes = [note for each in report["inputs"] for note in each["notes"] if "can read what the change touches" in note]

@@ -108,14 +108,14 @@ def text(tmp_path_factory) -> Path:
     return path
 
 
-@pytest.fixture(params=MADE)
-def struct(request, text, tmp_path) -> Struct:
+@pytest.fixture(params=MADE, scope="module")
+def struct(request, text, tmp_path_factory) -> Struct:
     """`struct s`, as one of the readers gives it."""
     command, reader = MADE[request.param]
     path = str(text)
     if command:
         need(command[0])
-        path = make(tmp_path / "a.o", *command, str(text))
+        path = make(tmp_path_factory.mktemp("made") / "a.o", *command, str(text))
     if request.param == "BTF of pahole":
         need("pahole")
         subprocess.run(["pahole", "-J", path], check=True)
@@ -127,20 +127,29 @@ def type_names(patterns: list[str]) -> tuple[str, ...]:
     return tuple(f"{TYPE}{pattern}" for pattern in patterns)
 
 
-def test_types_without_typedefs_are_those_that_a_compiler_finds_compatible(struct, text, tmp_path):
-    """The compiler looks through typedefs, and past the qualifiers of the field itself (GCC, Other Builtins)."""
+ASKED = [(field, of) for field in FIELDS.split() for of in TYPES]
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory) -> list[str]:
+    """Whether the compiler finds the types of fields compatible with others."""
     need("gcc")
-    asked = [(field, of) for field in FIELDS.split() for of in TYPES]
+    folder = tmp_path_factory.mktemp("ask")
     lines = (
-        f'printf("%d\\n", __builtin_types_compatible_p(__typeof__(s.{field}), {of}));' for field, of in asked
+        f'printf("%d\\n", __builtin_types_compatible_p(__typeof__(s.{field}), {of}));' for field, of in ASKED
     )
-    program = tmp_path / "ask.c"
+    program = folder / "ask.c"
     program.write_text(f"#include <stdio.h>\n{SOURCE}int main(void) {{ {' '.join(lines)} }}\n")
-    subprocess.run(["gcc", "-w", "-o", tmp_path / "ask", program], check=True)
-    output = subprocess.run([tmp_path / "ask"], check=True, capture_output=True, text=True).stdout.split()
+    subprocess.run(["gcc", "-w", "-o", folder / "ask", program], check=True)
+    return subprocess.run([folder / "ask"], check=True, capture_output=True, text=True).stdout.split()
+
+
+def test_types_without_typedefs_are_those_that_a_compiler_finds_compatible(struct, answers):
+    """The compiler looks through typedefs, and past the qualifiers of the field itself (GCC, Other Builtins)."""
+    output = answers
     assert set(output) == {"0", "1"}
     for of in TYPES:
-        expected = {f.partition("[")[0] for (f, t), yes in zip(asked, output, strict=True) if t == of and yes == "1"}
+        expected = {f.partition("[")[0] for (f, t), yes in zip(ASKED, output, strict=True) if t == of and yes == "1"}
         pattern = {"long": "long int"}.get(of, of).replace("*", "[*]")
         outermost = {place.path for place in Finder().find_fields(Layout(struct), type_names([pattern]))}
         assert {path for path in outermost if path in {f.partition("[")[0] for f in FIELDS.split()}} == expected, of

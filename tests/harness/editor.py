@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from collections.abc import Coroutine
 from pathlib import Path
 from time import monotonic
@@ -13,6 +12,9 @@ from urllib.parse import quote
 
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
+
+import layoutlint.commands.language_server.server  # noqa: F401  (so that no server has to)
+from tests.harness import forked
 
 T = TypeVar("T")
 SECONDS = 60.0
@@ -69,9 +71,7 @@ class Editor:
 
     async def _start(self, arguments: tuple[str, ...], cwd: Path, can: types.ClientCapabilities, options: Any) -> types.InitializeResult:
         environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
-        await self.client.start_io(
-            sys.executable, "-m", "layoutlint", "lsp", *arguments, cwd=str(cwd), env=environment
-        )
+        await self.client.start_io("layoutlint", preexec_fn=forked.become(("lsp", *arguments), cwd, environment))
         given = types.InitializeParams(can, process_id=os.getpid(), root_uri=uri(cwd), initialization_options=options)
         result = await self.client.initialize_async(given)
         self.client.initialized(types.InitializedParams())

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.harness.command import WITHOUT_CACHE
+from tests.harness.command import WITHOUT_CACHE, forks_of
 from tests.harness.tools import need
 
 _EXPRESSION = re.compile(r"\$\{\{ (.*?) \}\}")
@@ -30,8 +29,7 @@ def layoutlint_script(folder: Path) -> Path:
     """Write the command `layoutlint` of this environment into a folder, and return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     script = folder / "layoutlint"
-    script.write_text(f'#!/bin/sh\nexec {sys.executable} -P -m layoutlint "$@"\n')
-    script.chmod(0o755)
+    forks_of([]).write_program(script)
     return script
 
 

@@ -17,9 +17,9 @@ _FOLDER = tempfile.TemporaryDirectory(prefix="layoutlint-interpreted-")
 
 @cache
 def package() -> Path:
-    """The folder to put on PYTHONPATH: the sources and the rules, without compiled modules."""
+    """The folder to put on PYTHONPATH: the sources and the rules, without compiled modules, and the bytecode that there is."""
     folder = Path(_FOLDER.name)
-    no_binaries = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+    no_binaries = shutil.ignore_patterns("*.so", "*.pyd")
     shutil.copytree(command.ROOT / "layoutlint", folder / "layoutlint", ignore=no_binaries)
     shutil.copytree(command.ROOT / "rules", folder / "layoutlint/rulepacks", ignore=no_binaries)
     compileall.compile_dir(folder, quiet=2)

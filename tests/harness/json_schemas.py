@@ -28,12 +28,16 @@ def mistakes(text: str) -> list[str]:
     found = _FORMAT.fullmatch(str(document.get("schema")))
     if found is None or found[1] not in schema.NAMES:
         return [f"there is no schema {document.get('schema')}"]
-    return [f"{error.json_path}: {error.message[:500]}" for error in validator(found[1]).iter_errors(document)]
+    return _mistakes(found[1], document)
 
 
 def snapshot_mistakes(text: str) -> list[str]:
     """What a snapshot breaks in its schema."""
-    return [f"{error.json_path}: {error.message[:500]}" for error in validator("snapshot").iter_errors(json.loads(text))]
+    return _mistakes("snapshot", json.loads(text))
+
+
+def _mistakes(name: str, document: Any) -> list[str]:
+    return [f"{error.json_path}: {error.message[:500]}" for error in validator(name).iter_errors(document)]
 
 
 @cache
@@ -42,12 +46,48 @@ def read(name: str) -> Any:
     return schema.make(name)
 
 
-@cache
-def validator(name: str) -> Any:
-    """The validator of one schema."""
-    from jsonschema import Draft202012Validator  # takes longer to import than most tests
+class Validator:
+    """The keywords of jsonschema, for schemas that refer to their own definitions. Its own validators copy themselves and search a
+    registry for each value of a document, which takes most of their time."""
 
-    return Draft202012Validator(read(name))
+    def __init__(self, schema: Any, root: Any) -> None:
+        from jsonschema import Draft202012Validator  # takes longer to import than most tests
+
+        self._schema, self._root = schema, root
+        self._keywords, self._types = Draft202012Validator.VALIDATORS, Draft202012Validator.TYPE_CHECKER
+
+    def iter_errors(self, document: Any) -> Iterator[Any]:
+        """Yield what a document breaks."""
+        return self.descend(document, self._schema)
+
+    def is_valid(self, document: Any) -> bool:
+        """Return whether a document breaks nothing."""
+        return next(self.iter_errors(document), None) is None
+
+    # what the keywords call
+
+    def descend(self, instance: Any, schema: Any, path: object = None, schema_path: object = None) -> Iterator[Any]:
+        for name, value in schema.items():
+            keyword = self._keywords.get(name)
+            for error in () if keyword is None else keyword(self, value, instance, schema) or ():
+                if path is not None:
+                    error.path.appendleft(path)
+                yield error
+
+    def evolve(self, schema: Any) -> Validator:
+        return Validator(schema, self._root)
+
+    def is_type(self, instance: Any, name: str) -> bool:
+        return bool(self._types.is_type(instance, name))
+
+    def _validate_reference(self, ref: str, instance: Any) -> Iterator[Any]:
+        return self.descend(instance, self._root if ref == "#" else self._root["$defs"][ref.removeprefix("#/$defs/")])
+
+
+@cache
+def validator(name: str) -> Validator:
+    """The validator of one schema."""
+    return Validator(read(name), read(name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ def git(folder: Path, *words: str, text: str | None = None, **variables: str) ->
     `variables` are those of its environment, besides the ones that do not concern git.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    environment |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, **variables}
+    environment |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TEMPLATE_DIR": "", **variables}  # no hooks to copy
     done = subprocess.run(
         [need("git"), *_IDENTITY, *words], cwd=folder, env=environment, input=text, capture_output=True, text=True, check=True
     )

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 from layoutlint.readers.clang import limits
@@ -54,15 +55,16 @@ def run_each_here(
 
 def fork_interpreter(program: str) -> subprocess.Popen[bytes]:
     """Start a Python program in a fork of this process, with its streams like those of a new one."""
-
-    def become_program() -> NoReturn:
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # among them what Popen waits for until another program begins
-        try:
-            exec(program, {})
-        finally:
-            os._exit(1)
-
     return subprocess.Popen(
-        [sys.executable], preexec_fn=become_program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        bufsize=0, start_new_session=True,
+        [sys.executable], preexec_fn=partial(become_program, program), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, bufsize=0, start_new_session=True,
     )  # fmt: skip
+
+
+def become_program(program: str) -> NoReturn:
+    """Make a child of this process a Python program."""
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # among them what Popen waits for until another program begins
+    try:
+        exec(program, {})
+    finally:
+        os._exit(1)

@@ -22,6 +22,7 @@ from layoutlint.kinds.neighbours import Neighbours
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
 from layoutlint.model.record import replace
+from tests.harness.built import built_once
 from tests.harness.command import run
 from tests.harness.facts import has_facts
 from tests.harness.run_options import run_options
@@ -32,6 +33,7 @@ RULE = '[[rule]]\nid = "r"\nkind = "neighbours"\nwhy = "a test"\n'
 LINE = 64
 
 
+@built_once
 def build(folder: Path, code: str, *flags: str) -> Path:
     """What gcc makes of some C: a program, or with `-c` an object file."""
     need("gcc")
@@ -195,7 +197,7 @@ def test_a_stripped_program_is_unknown(tmp_path):
 
 
 def test_the_text_shows_the_lines(tmp_path):
-    made = build(tmp_path, CODE)
+    made = build.__wrapped__(tmp_path, CODE)  # it prints the path of the source
     (tmp_path / "r.toml").write_text(f"[variables]\nlimit = {READ}\npackets = {WRITTEN}\n{RULE}")
     done = run("check", made, "--rules", tmp_path / "r.toml")
     assert done.returncode == 1

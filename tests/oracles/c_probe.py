@@ -13,6 +13,7 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
+from tests.harness.built import built_once
 from tests.harness.tools import need
 from tests.oracles.c_structs import CStruct, Leaf, leaves, source
 
@@ -69,11 +70,16 @@ def _ask(struct: CStruct) -> Iterator[Leaf]:
 
 def compile_c(compiler: str, text: str, into: Path, *flags: str) -> Path:
     """Compile a C file to `into`; a failure shows the compiler's words."""
-    path = into.with_suffix(".c")
+    return _compile(into.parent, into.name, compiler, text, *flags)
+
+
+@built_once
+def _compile(folder: Path, name: str, compiler: str, text: str, *flags: str) -> Path:
+    path = (folder / name).with_suffix(".c")
     path.write_text(text)
-    done = subprocess.run([need(compiler, "-w", *flags), "-w", *flags, "-o", str(into), str(path)], capture_output=True, text=True)
+    done = subprocess.run([need(compiler, "-w", *flags), "-w", *flags, "-o", str(folder / name), str(path)], capture_output=True, text=True)
     assert done.returncode == 0, f"{compiler}: {done.stderr}\n{text}"
-    return into
+    return folder / name
 
 
 def ask(compiler: str, structs: tuple[CStruct, ...], folder: Path, *flags: str) -> dict[str, Facts]:

@@ -6,6 +6,7 @@ import ast
 import importlib
 import re
 import statistics
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,13 +26,21 @@ TOOLS = [path for folder in ("tests", "tools") for path in sorted((ROOT / folder
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
+def functions_in(node: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yield the functions of a tree. They are statements, of which there are far fewer than nodes."""
+    for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for each in getattr(node, block, ()):
+            if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield each
+            yield from functions_in(each)
+
+
 def functions() -> list[tuple[int, str]]:
     """Every function with its length in lines."""
     return sorted(
         (node.end_lineno - node.lineno + 1, f"{path.relative_to(ROOT)}:{node.lineno} {node.name}")
         for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in functions_in(ast.parse(path.read_text()))
     )
 
 
@@ -52,9 +61,8 @@ def test_functions_are_named_by_nouns_and_verbs():
         f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
         for path, text in suspects.items()
         if any(PARTICIPLE.fullmatch(name) for name in re.findall(r"def _*(\w*[a-z])", text))
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and PARTICIPLE.fullmatch(node.name.strip("_"))
+        for node in functions_in(ast.parse(text))
+        if PARTICIPLE.fullmatch(node.name.strip("_"))
         and node.name.strip("_") not in VERBS_IN_ED
         and not any("property" in text or "fixture" in text for text in map(ast.unparse, node.decorator_list))
     ]

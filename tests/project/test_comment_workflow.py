@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ EXPRESSIONS = {
     "github.event.workflow_run.head_repository.full_name": "fork/project", "github.event.workflow_run.head_branch": "topic/$(x)",
 }  # fmt: skip
 PULL = {"state": "open", "head": {"sha": SHA, "ref": "topic/$(x)", "repo": {"full_name": "fork/project"}}}
-GH = """#!/usr/bin/env python3
+GH = f"#!{sys.executable} -IS" + """
 import json, pathlib, subprocess, sys
 state = pathlib.Path(__file__).parent
 words = sys.argv[1:]

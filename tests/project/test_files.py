@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 from tests.harness.command import ROOT
@@ -70,6 +71,7 @@ ALLOWED = {
 }
 
 
+@cache
 def questions(path: Path) -> set[str]:
     """The functions by which a module asks about files, wherever it calls or passes them on."""
     found = set()

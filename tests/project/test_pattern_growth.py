@@ -104,7 +104,7 @@ def accepts(items: Iterable[tuple[object, object]], char: str) -> bool:
         elif kind is op.RANGE:
             is_inside |= value[0] <= ord(char) <= value[1]
         elif kind is op.CATEGORY:
-            is_inside |= re.match(CATEGORIES[value], char) is not None
+            is_inside |= is_in(value, char)
     return is_inside != is_negated
 
 
@@ -112,6 +112,14 @@ CATEGORIES = {
     op.CATEGORY_DIGIT: r"\d", op.CATEGORY_NOT_DIGIT: r"\D", op.CATEGORY_SPACE: r"\s",
     op.CATEGORY_NOT_SPACE: r"\S", op.CATEGORY_WORD: r"\w", op.CATEGORY_NOT_WORD: r"\W",
 }  # fmt: skip
+
+
+@cache
+def is_in(category: object, char: str) -> bool:
+    """Return whether a category has a character."""
+    return re.match(CATEGORIES[category], char) is not None
+
+
 REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
 
 
@@ -272,7 +280,7 @@ def ways_of(pattern: re.Pattern[str] | re.Pattern[bytes], ways: frozenset[str]) 
         deque(map(pattern.match, repeat(text), token_ends(text)), maxlen=0)
 
     calls: dict[str, Callable[[object], object]] = {
-        "search": lambda text: sum(1 for _ in pattern.finditer(text)),  # type: ignore[call-overload]
+        "search": lambda text: deque(pattern.finditer(text), maxlen=0),  # type: ignore[call-overload]
         "match": pattern.match,  # type: ignore[dict-item]
         "fullmatch": pattern.fullmatch,  # type: ignore[dict-item]
         "match at": match_behind_tokens,

@@ -14,6 +14,7 @@ from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dispatch import read
 from layoutlint.readers.elf import headers
+from tests.harness.built import built_once
 from tests.oracles.c_probe import need
 
 FIRST = """
@@ -41,6 +42,7 @@ def run(*words: str | Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@built_once
 def build_object(folder: Path, compiler: str, *flags: str, is_linked: bool = True) -> Path:
     """An object of one unit, or of two that `ld -r` made one file of."""
     for name, text in (("first", FIRST), ("second", SECOND)):

@@ -17,6 +17,7 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dispatch import read
 from layoutlint.readers.elf import debug_files
 from layoutlint.readers.elf import elf_file as elf
+from tests.harness.built import built_once
 from tests.harness.command import run
 from tests.readers.dwarf.dwarf_file import elf as elf_file
 from tests.readers.elf.test_elf import tool
@@ -30,6 +31,7 @@ def run_tool(*command: str | Path, cwd: Path) -> None:
     subprocess.run([tool(str(command[0])), *map(str, command[1:])], check=True, cwd=cwd)
 
 
+@built_once
 def programs(folder: Path, *flags: str) -> tuple[Path, Path]:
     """Two programs with a struct in common."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -118,18 +118,27 @@ def comparable(result: UnitFunctions) -> UnitFunctions:
     return replace(result, structs=structs, scanned={}, per_cpu=tuple(sorted(result.per_cpu)))
 
 
+@pytest.fixture(scope="module")
+def units_alone(request, tmp_path_factory) -> dict[Unit, UnitFunctions]:
+    """Six units, and what each of them is when it is parsed alone."""
+    alone = {}
+    for each in write_units(tmp_path_factory.mktemp("units"), request.param):
+        with pytest.MonkeyPatch.context() as patch:
+            forget(patch)
+            alone[each] = unit.read(each)
+    return alone
+
+
 @pytest.mark.parametrize("finder", [shared_headers, shared_beginnings])
-@pytest.mark.parametrize("name", UNITS)
-def test_units_behind_shared_headers(name: str, finder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("units_alone", "name"), [(name, name) for name in UNITS], indirect=["units_alone"], ids=UNITS)
+def test_units_behind_shared_headers(
+    name: str, units_alone: dict[Unit, UnitFunctions], finder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(shared_headers, "_SMALLEST", 0)
     monkeypatch.setattr(shared_headers, "_begin_with", lambda *_: False)
-    units = write_units(tmp_path, name)
-    alone: dict[Unit, UnitFunctions] = {}
+    alone = units_alone
     found: dict[Unit, UnitFunctions] = {}
-    for each in units:
-        forget(monkeypatch)
-        alone[each] = unit.read(each)
-    for shared in finder.find(units):
+    for shared in finder.find(list(alone)):
         for each in shared.units:  # a unit is given only the structs that no unit before it was
             forget(monkeypatch)
             those = replace(shared, units=(each, *(other for other in shared.units if other != each)))
