@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Generator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -205,20 +206,24 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 
 @pytest.fixture
-def golden_row(request: pytest.FixtureRequest) -> Callable[[str], None]:
-    """Holds text against the row of this test in `golden/`, a file for each module. One process alone can rewrite it."""
+def golden_row(request: pytest.FixtureRequest) -> Callable[[str | list[Any]], None]:
+    """Holds text, or values of JSON, against the row of this test in `golden/`, a file for each module.
+
+    One process alone can rewrite it.
+    """
     path = Path(request.path).parent / "golden" / f"{Path(request.path).stem}.json"
     name = request.node.name
     key = name if len(name) < 90 else f"{name[:80]}... {hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
-    def compare(text: str) -> None:
+    def compare(found: str | list[Any]) -> None:
+        row = found.splitlines() if isinstance(found, str) else found
         if request.config.getoption("--rewrite-goldens"):
             path.parent.mkdir(exist_ok=True)
-            rows = {**_rows(path), key: text.splitlines()} if path.exists() else {key: text.splitlines()}
+            rows = {**_rows(path), key: row} if path.exists() else {key: row}
             path.write_text(json.dumps(rows, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
             _rows.cache_clear()
             return
-        assert text.splitlines() == _rows(path)[key]
+        assert row == _rows(path)[key]
 
     return compare
 
@@ -226,40 +231,44 @@ def golden_row(request: pytest.FixtureRequest) -> Callable[[str], None]:
 @pytest.fixture
 def whole_runs(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory,
-    golden_row: Callable[[str], None],
+    golden_row: Callable[[str | list[Any]], None],
 ) -> Generator[None, None, None]:  # fmt: skip
     """Holds all that the commands of a quick test print against the golden row of the test."""
-    texts: list[str] = []
+    outputs: list[Any] = []
     folders = {ROOT: "ROOT", tmp_path: "FOLDER", tmp_path_factory.getbasetemp(): "TEMPORARY"}
     relative = {os.path.relpath(folder, ROOT): name for folder, name in folders.items() if folder != ROOT}
     names = {**{str(folder): name for folder, name in folders.items()}, **relative}  # reports show the shorter one
 
     def run_and_keep(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
         done = run(*arguments, **options)
-        texts.append(f"{done.args[0]}: {done.returncode}\n{_printed_text(done.stdout, names)}{_printed_text(done.stderr, names)}")
+        outputs.append(f"{done.args[0]}: {done.returncode}")
+        outputs.extend(_printed(text, names) for text in (done.stdout, done.stderr) if text)
         return done
 
     run = request.module.run
     monkeypatch.setattr(request.module, "run", run_and_keep)
     yield
     if not request.config.getoption("--exhaustive"):
-        golden_row("\n".join(texts))
+        golden_row(outputs)
 
 
-def _printed_text(text: str, names: dict[str, str]) -> str:
-    """Return what a command printed, the same wherever the folders are and on every day, without the identity of commits and builds."""
+def _printed(text: str, names: dict[str, str]) -> Any:
+    """Return what a command printed, as JSON or as lines, the same wherever the folders are and on every day.
+
+    The identity of commits and builds is left out.
+    """
     is_json = text.startswith("{") and text.endswith("}\n")
-    if is_json:
-        text = json.dumps(json.loads(text), ensure_ascii=False)
-    if is_json or any(folder in text for folder in names):  # their lengths decide where lines are wrapped
-        for folder, name in names.items():
-            text = text.replace(folder, name)
+    is_wrapped = any(folder in text for folder in names)  # their lengths decide where lines are wrapped
+    for folder, name in names.items():
+        text = text.replace(folder, name)
+    if is_wrapped and not is_json:
         text = textwrap.fill(" ".join(text.split()), 130, break_on_hyphens=False, break_long_words=False)
     text = text.replace(time.strftime("%Y-%m-%d"), "TODAY")
-    return re.sub(r"\b(?:[0-9a-f]{40}|[0-9a-f]{12})\b", "COMMIT", text)
+    text = re.sub(r"\b(?:[0-9a-f]{40}|[0-9a-f]{12})\b", "COMMIT", text)
+    return json.loads(text) if is_json else text.splitlines()
 
 
 @cache
-def _rows(path: Path) -> dict[str, list[str]]:
-    rows: dict[str, list[str]] = json.loads(path.read_text(encoding="utf-8"))
+def _rows(path: Path) -> dict[str, list[Any]]:
+    rows: dict[str, list[Any]] = json.loads(path.read_text(encoding="utf-8"))
     return rows
