@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from layoutlint.readers.processes import sandbox
+from layoutlint.workers import sandbox
 
 from layoutlint.files import accesses
 from layoutlint.readers.clang import limits

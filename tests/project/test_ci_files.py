@@ -25,7 +25,7 @@ EXAMPLE = ROOT / "docs" / "example"
 GITHUB = yaml.safe_load((ROOT / "docs/ci/github.yml").read_text())
 GITLAB = yaml.safe_load((ROOT / "docs/ci/gitlab.yml").read_text())
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
-WORKFLOWS = ("docs/ci/github.yml", "docs/ci/github-comment.yml")
+WORKFLOWS = ("docs/ci/github.yml", "docs/ci/github-comment.yml", ".github/workflows/checks.yml")
 
 
 def executable(name: str) -> str:
@@ -39,6 +39,7 @@ def executable(name: str) -> str:
 SCHEMAS = {
     "vendor.github-workflows": WORKFLOWS,
     "vendor.github-actions": ("action.yml",),
+    "vendor.github-issue-forms": (".github/ISSUE_TEMPLATE/wrong-verdict.yml", ".github/ISSUE_TEMPLATE/error.yml", ".github/ISSUE_TEMPLATE/wish.yml"),
     "vendor.compose-spec": ("docs/distributed/compose.yaml",),
     "vendor.gitlab-ci": ("--data-transform", "gitlab-ci", "docs/ci/gitlab.yml"),
 }
