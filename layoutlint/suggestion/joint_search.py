@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from layoutlint.errors import UsageError
 from layoutlint.judgement.rule import Rule
-from layoutlint.judgement.verdict import Verdict
-from layoutlint.model.build import Build
+from layoutlint.judgement.verdict import Outcome, Verdict
+from layoutlint.model.build import Build, short_name
 from layoutlint.model.reading import Progress
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import first_few
 from layoutlint.sources import order_uses
+from layoutlint.sources.order_uses import LookedAt
 from layoutlint.suggestion.builds import ArrangedSubject, Request
-from layoutlint.suggestion.merging import merge_builds
 from layoutlint.suggestion.orders.common_order import CommonOrder
 from layoutlint.suggestion.orders.problem import BuildTask, Solution, Task
 from layoutlint.suggestion.orders.reasons import reasons
-from layoutlint.suggestion.orders.result import Aimed, OpenedStruct, Refusal, RuleOutcome, Status, Suggestion
+from layoutlint.suggestion.orders.result import (
+    Aimed,
+    BuildResult,
+    OpenedStruct,
+    Refusal,
+    RuleOutcome,
+    Status,
+    Suggestion,
+)
 from layoutlint.suggestion.solving import moves_of, polish, solve
 from layoutlint.suggestion.task import Candidate
+
+_BADNESS = {Outcome.KEPT: 0, Outcome.UNKNOWN: 1, Outcome.AT_RISK: 2, Outcome.BROKEN: 3}
 
 
 class Group(Record, frozen=True):
@@ -69,6 +79,74 @@ def _key(each: ArrangedSubject, task: BuildTask) -> object:
     rules = [(one.rule.id, one.before.outcome) for one in each.ruled]
     demands = (task.classes, task.paths, task.bases, task.line, each.around.limits)
     return shape, arrangement.struct.fields, each.names, rules, demands
+
+
+def _merge_builds(
+    label: str,
+    status: Status,
+    parts: Sequence[Suggestion],
+    builds: Sequence[Build | None],
+    facts: dict[str, Any],
+) -> Suggestion:
+    """Return a suggestion for all builds of a struct, with some facts that are common to them.
+
+    It has the struct of the first build, and each rule with its worst outcomes. Without a matrix there is one
+    build, which is None.
+    """
+    named = [build for build in builds if build is not None]
+    results = [
+        BuildResult(build, part) for build, part in zip(builds, parts, strict=True) if build is not None
+    ]
+    first = parts[0]
+    return Suggestion(
+        label, first.struct, status, first.new, first.declared,
+        rules=tuple(_worst_outcomes(parts)),
+        refusals=tuple(dict.fromkeys(refusal for part in parts for refusal in part.refusals)),
+        hints=tuple(dict.fromkeys(use for part in parts for use in part.hints)),
+        is_order_free=all(part.is_order_free for part in parts),
+        notes=tuple(_notes([part.notes for part in parts], tuple(named))),
+        looked_at=_sum({part.input: part.looked_at for part in parts}.values()),
+        not_looked_at=tuple(_notes([part.not_looked_at for part in parts], tuple(named))),
+        builds=tuple(results), **facts,
+    )  # fmt: skip
+
+
+def _worst_outcomes(parts: Sequence[Suggestion]) -> Iterable[RuleOutcome]:
+    """Return each rule once, with its worst outcome before, and its worst one after."""
+    by_rule: dict[str, list[RuleOutcome]] = {}
+    for outcome in (outcome for part in parts for outcome in part.rules):
+        by_rule.setdefault(outcome.rule.id, []).append(outcome)
+    for own in by_rule.values():
+        reason = next((each.reason for each in own if each.reason), "")
+        before, after = _worst(each.before for each in own), _worst(each.after for each in own)
+        yield RuleOutcome(own[0].rule, before, after, reason)
+
+
+def _worst(verdicts: Iterable[Verdict]) -> Verdict:
+    return max(verdicts, key=lambda verdict: _BADNESS[verdict.outcome])
+
+
+def _notes(notes: Sequence[tuple[str, ...]], builds: tuple[Build, ...]) -> Iterable[str]:
+    """Yield each note once, with its builds if it is not about all of them."""
+    if not builds:
+        yield from (note for own in notes for note in own)
+        return
+    names: dict[str, list[str]] = {}
+    for build, own in zip(builds, notes, strict=True):
+        for note in own:
+            names.setdefault(note, []).append(build.name)
+    for note, own_names in names.items():
+        is_all = len(own_names) == len(builds)
+        yield note if is_all else f"{note} (in {short_name(own_names, builds)})"
+
+
+def _sum(searches: Iterable[LookedAt]) -> LookedAt:
+    every = list(searches)
+    return LookedAt(
+        sum(each.sources for each in every),
+        sum(each.headers for each in every),
+        sum(each.mentioning for each in every),
+    )
 
 
 class JointSearch(Record, frozen=True):
@@ -145,7 +223,7 @@ class JointSearch(Record, frozen=True):
             facts["is_forced"] = request.is_forced
             parts = self._parts(task, solution, after)
         builds = [each.subject.build for each in self.arranged]
-        return merge_builds(self.label, status, parts, builds, facts)
+        return _merge_builds(self.label, status, parts, builds, facts)
 
     @property
     def _progress(self) -> Progress:

@@ -10,7 +10,7 @@ import pytest
 
 from layoutlint.errors import UsageError
 from layoutlint.files import accesses, stored_files
-from layoutlint.readers.archives import library, limits, locate, read, store
+from layoutlint.readers.archives import library, limits, locate, read
 from layoutlint.readers.archives.formats import Content
 from layoutlint.readers.archives.library import Damage, Entry
 from layoutlint.readers.archives.limits import Limits
@@ -187,11 +187,11 @@ def test_the_oldest_contents_make_room(most, key, left, monkeypatch, tmp_path):
     for size, name in ((2, "a"), (1, "b"), (3, "c")):
         (tmp_path / name).write_bytes(bytes(size))
         files[name] = (tmp_path / name).open("rb")
-    kept = {(name, ""): store._Kept((1, 1, 1, 1, 1), file, store.Unpacked(())) for name, file in files.items()}
-    monkeypatch.setattr(store, "_kept", kept)
-    monkeypatch.setattr(store, "_MOST_KEPT", most)
+    kept = {(name, ""): read._Kept((1, 1, 1, 1, 1), file, read.Unpacked(())) for name, file in files.items()}
+    monkeypatch.setattr(read, "_kept", kept)
+    monkeypatch.setattr(read, "_MOST_KEPT", most)
     monkeypatch.setattr(stored_files, "drop", dropped.append)
-    store._make_room((key, ""))
+    read._make_room((key, ""))
     assert "".join(name for name, _ in kept) == left
     assert dropped == [file for name, file in files.items() if name not in left]
     for file in files.values():
@@ -205,7 +205,7 @@ def test_a_missing_library_is_no_lasting_result(monkeypatch, tmp_path):
     def fail(*arguments: object) -> None:
         raise library.Missing("pip install it")
 
-    monkeypatch.setattr(store.sandbox, "run_each", fail)
-    with accesses.log_answers() as log, pytest.raises(store.ReadError, match="is an archive, which needs libarchive: pip install it"):
-        store.unpack_archive(Location(str(tmp_path / "a.tar")))
+    monkeypatch.setattr(read.sandbox, "run_each", fail)
+    with accesses.log_answers() as log, pytest.raises(read.ReadError, match="is an archive, which needs libarchive: pip install it"):
+        read.unpack_archive(Location(str(tmp_path / "a.tar")))
     assert log.obstacle == "a library is missing"
