@@ -1,4 +1,7 @@
-"""Reading of archives: as folders of modules, or as their only file. What is unpacked is kept for the process."""
+"""Reading of archives: as folders of modules, or as their only file.
+
+What is unpacked is kept for the process.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """Selection of the requested types of a blob: names compared, typedefs resolved, equal definitions merged,
-annotations (BTF_KIND_DECL_TAG, Documentation/bpf/btf.rst of Linux) added."""
+annotations (BTF_KIND_DECL_TAG, Documentation/bpf/btf.rst of Linux) added.
+"""
 
 from __future__ import annotations
 

@@ -49,7 +49,6 @@ _ADDRESS = re.compile(
     r"\s*+(\[[^\]\n]*+\])?\s*+\)*+\s*+$"
 )
 """`&p->member` or `p->member`, where the second can be an array."""
-_OBJECT = re.compile(r"\s*+(?:\((?:[^()]|\([^()]*\))*\*\s*\)\s*)?+(&?)\s*+(\w++)\s*$")
 _SIZEOF = re.compile(r"\bsizeof\s*+(?:\(([^()]*+(?:\([^()]*+\)[^()]*+)*+)\)|(\*?\w[\w>.-]*))")
 _ONE_SIZEOF = re.compile(
     r"\s*+\(*\s*+sizeof\s*+(?:\(([^()]*+(?:\([^()]*+\)[^()]*+)*+)\)|(\*?\w[\w>.-]*+))\s*+\)*\s*$"
@@ -325,43 +324,6 @@ def is_sized(code: Code, subject: Subject, words: str, at: int) -> bool:
     """Return whether an operand of `sizeof` is the struct, or an object of it."""
     is_named = re.fullmatch(subject.type_pattern, words.strip()) is not None
     return is_named or _is_object(code, subject, words, at)
-
-
-def whole_size(code: Code, subject: Subject, arguments: list[str], at: int) -> bool:
-    """Return whether a call gets the size of whole objects, or one that other searches judge."""
-    text = arguments[-1] if not any("sizeof" in each for each in arguments) else ",".join(arguments)
-    if "offsetof" in text or "struct_size" in text or "member" in text:
-        return True
-    named = re.fullmatch(r"\s*\(*([A-Za-z_]\w*)\)*\s*", arguments[-1])
-    if named is not None and named[1].isidentifier():
-        near = max(0, at - _FAR)
-        start = max(near, code.text.rfind("\n}", near, at))
-        assigned = re.compile(rf"\b{named[1]}\s*+\+?=[^;]{{0,400}}?\bsizeof\b")
-        return assigned.search(code.text, start, at) is not None
-    for match in _SIZEOF.finditer(text):
-        operand = (match[1] or match[2] or "").strip()
-        is_whole = is_sized(code, subject, operand, at) or _is_of_argument(operand, arguments)
-        before, behind = text[: match.start()].rstrip("( "), text[match.end() :].lstrip(") ")
-        if is_whole and not behind.startswith(("-", "/")) and not before.endswith(("-", "/")):
-            return True
-    return False
-
-
-def _is_of_argument(operand: str, arguments: list[str]) -> bool:
-    """Return whether an operand of `sizeof` is what an argument points to."""
-    spelled = operand.replace(" ", "").strip("()")
-    others = [re.sub(r"\([^()]*\*\s*\)|\s", "", each).strip("()") for each in arguments]
-    return (spelled.startswith("*") and spelled[1:].strip("()") in others) or f"&{spelled}" in others
-
-
-def members_before(subject: Subject, size: str) -> tuple[str, ...] | None:
-    """Return the members in the first bytes of the struct, by a number of bytes; None for another size."""
-    stated = _NUMBER.match(size)
-    if stated is None or not subject.struct.fields:
-        return None
-    bits = 8 * number(stated[1])
-    fields = zip(subject.members, subject.struct.fields, strict=True)
-    return tuple(name for name, field in fields if field.bit_offset < bits)
 
 
 def _indexed_members(code: Code, subject: Subject) -> Iterator[OrderUse]:

@@ -237,11 +237,6 @@ def _word_bits(words: tuple[str, ...], pointer_size: int) -> int | None:
     return sizes.get(tuple(word for word in words if word != "unsigned") or words)
 
 
-def scalar_bits(type_text: str, pointer_size: int) -> int | None:
-    """Return the size of a scalar type; None for another type."""
-    return _word_bits(_sorted_words(_TOKEN.findall(type_text)), pointer_size)
-
-
 def bodies(code: Code, names: frozenset[str]) -> dict[str, tuple[Leading, ...]]:
     """Return the first members of the structs with some names that a text defines."""
     return {
