@@ -28,13 +28,13 @@ from layoutlint.phrases import quantity
 _READS = ("hot-read", "read-mostly")
 _WRITES = ("hot-write",)
 MOST_ROLE_WORDS = 512
+"""Maximum number of accesses of one core; each is a line of the program."""
 _WIDEST = 8
 """Bytes of the widest access."""
 MOST_WORDS = 64
 """Maximum number of words of one field: of a larger one, the first and the last are accessed."""
 _MOST_REACH = 1 << 20
 """Bytes of the largest struct that is measured."""
-"""Maximum number of accesses of one core; each is a line of the program."""
 
 
 class Uses(Record, frozen=True):

@@ -18,9 +18,9 @@ NAME = "annotations"
 _CONTENDED = "contended"
 _IMPLIED = "access"
 _SUFFERS, _DISTURBS = ("hot-read", "read-mostly"), ("hot-write",)
+"""Accesses that imply a rule of kind `access` if a struct declares both."""
 _MOST_DIGITS = 10
 _EXPECTED = {"boolean": "true or false", "integer": "a number"}
-"""Accesses that imply a rule of kind `access` if a struct declares both."""
 
 
 class Suppression(Record, frozen=True):

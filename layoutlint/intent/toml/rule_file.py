@@ -13,11 +13,16 @@ from layoutlint.errors import Mistake, RuleFileError, UsageError, did_you_mean
 from layoutlint.files import accesses
 from layoutlint.geometry.field_types import TYPE
 from layoutlint.intent.toml import converters, document
-from layoutlint.intent.toml.conditions import read_when
 from layoutlint.intent.toml.converters import Misfit
-from layoutlint.intent.toml.functions import read_entries, read_functions
-from layoutlint.intent.toml.storage import STORAGE_KEYS, read_allocator, read_storage
-from layoutlint.intent.toml.surroundings import read_around
+from layoutlint.intent.toml.rule_tables import (
+    STORAGE_KEYS,
+    read_allocator,
+    read_around,
+    read_entries,
+    read_functions,
+    read_storage,
+    read_when,
+)
 from layoutlint.intent.toml.table import Notes, Table
 from layoutlint.judgement.context import Access
 from layoutlint.judgement.rule import ACCESSES, VARIABLES, Kind, Override, Pack, Rule, Severity, StructIntent

@@ -16,11 +16,11 @@ from layoutlint.readers.clang.parallel import Outcome
 from layoutlint.readers.clang.parse import ParsedUnit, Unit
 
 _MOST_TRIED = 200_000
+"""The most paths at which the headers of a header are searched."""
 _MOST_FILES = 5_000
 """The most files whose `#include` lines are read."""
 _MOST_SOURCES = 3
 """The most sources through which a header is read, until one of them is without errors."""
-"""The most paths at which the headers of a header are searched."""
 
 
 class Includers(Record):

@@ -45,13 +45,13 @@ from layoutlint.workers.child import Child
 _MOST_GROUPS = 4
 """The most groups that one process lists."""
 _PATIENCE_SECONDS = 120.0
+"""How long a run waits for processes with several units that fail, and for those with one.
+
+Units that are read have other time (`limits.PATIENCE`)."""
 _SMALLEST = 100_000
 """The fewest bytes of includes that are parsed once for several units."""
 _ENTERED = "-H"
 """With this flag, libclang prints each file that it enters."""
-"""How long a run waits for processes with several units that fail, and for those with one.
-
-Units that are read have other time (`limits.PATIENCE`)."""
 
 
 class Defining(Record, frozen=True):

@@ -33,6 +33,7 @@ _LARGEST = 1 << 27
 """The most bytes of a C file; the largest of Linux, a generated header of registers, has 22 million."""
 Results = tuple[list[Allocation], list[Unread]]
 _Found = tuple[list[Allocation], list[Unread], dict[str, str]]
+"""Allocations, failures, and typedefs of structs with the tags of the structs."""
 _MAKERS = {**allocators.MAKERS, **user_space.MAKERS}
 _HINTS = (
     *("alloc", "KMEM_CACHE", "kmem_cache_create", "PER_CPU", "kmemdup"),
@@ -50,7 +51,6 @@ _VARIABLE = re.compile(
     r"\s*(?:__\w++\s*)*[;=]",
     re.MULTILINE,
 )
-"""Allocations, failures, and typedefs of structs with the tags of the structs."""
 
 
 def read(
