@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from math import gcd
 
-from layoutlint.comparison.variable_pairs import Node, Pairing, Region
+from layoutlint.comparison.variable_pairs import Pairing, Region, VariableNode
 from layoutlint.model.variables import Variable, VariableTable
 
 _MOST_PAIRS = 4_000_000
@@ -61,7 +61,7 @@ class Sharing:
         """Return whether no other variable is on the lines of one."""
         return not self._companions[side][node]
 
-    def is_unchanged(self, number: int, node: Node) -> bool:
+    def is_unchanged(self, number: int, node: VariableNode) -> bool:
         """Return whether a variable is as before, among the same ones."""
         if node.old is None or node.new is None or number in self._touched:
             return False
@@ -70,7 +70,7 @@ class Sharing:
         is_moved = (node.old.address - node.new.address) % self.line != 0
         return not is_moved and node.old.name == node.new.name
 
-    def is_placed_otherwise(self, number: int, node: Node) -> bool:
+    def is_placed_otherwise(self, number: int, node: VariableNode) -> bool:
         """Return whether a variable straddles lines, or is alone on them, in other placements."""
         if self.is_alone(number, 0) != self.is_alone(number, 1):
             return True

@@ -13,8 +13,8 @@ from fnmatch import fnmatchcase
 from layoutlint.comparison.layouts import NotCompared, Presence
 from layoutlint.comparison.variable_causes import Cause, find_causes
 from layoutlint.comparison.variable_pairs import (
-    Node,
     Pairing,
+    VariableNode,
     find_regions,
     join_renamed,
     pair_variables,
@@ -298,7 +298,7 @@ def _changes(
         yield replace(change, is_named=is_named, constant_section=_constant_section(node, tables))
 
 
-def _constant_section(node: Node, tables: _Tables) -> str:
+def _constant_section(node: VariableNode, tables: _Tables) -> str:
     """Return where a variable is, or was, if nothing writes it there; empty if it is nowhere."""
     if (node.old is None) == (node.new is None):
         return ""
@@ -306,7 +306,7 @@ def _constant_section(node: Node, tables: _Tables) -> str:
     return other.constants.get((node.variable.name, node.variable.unit), "")
 
 
-def _is_edited(node: Node) -> bool:
+def _is_edited(node: VariableNode) -> bool:
     """Return whether a variable changed itself, and not only its neighbours."""
     if node.old is None or node.new is None or _presence(node) is Presence.RENAMED:
         return True
@@ -339,7 +339,7 @@ def _change(
     )
 
 
-def _presence(node: Node) -> Presence:
+def _presence(node: VariableNode) -> Presence:
     if node.old is None or node.new is None:
         return Presence.ADDED if node.old is None else Presence.REMOVED
     if node.old.name == node.new.name:

@@ -18,7 +18,7 @@ from layoutlint.sources import order_uses
 from layoutlint.suggestion.builds import ArrangedSubject
 from layoutlint.suggestion.orders.arrangement import Arrangement, arrange
 from layoutlint.suggestion.orders.limits import Limit
-from layoutlint.suggestion.orders.problem import Aim, Task, task_of_one
+from layoutlint.suggestion.orders.problem import Aim, OrderTask, task_of_one
 from layoutlint.suggestion.orders.reasons import reasons
 from layoutlint.suggestion.orders.result import Alternative, RuleOutcome
 from layoutlint.suggestion.rules import Ruled, member_of, rules_of, storage_of
@@ -291,7 +291,7 @@ class _Trial(Record, frozen=True):
         return any(_is_parted(use, names, before) for use in uses)
 
 
-def _without_move_of(padding: str | None, task: Task) -> Task:
+def _without_move_of(padding: str | None, task: OrderTask) -> OrderTask:
     """Return a task in which a new member moves for nothing: it has no place yet."""
     pairs = zip(task.order.members, task.order.weights, strict=True)
     weights = tuple(0 if names == (padding,) else weight for names, weight in pairs)

@@ -17,7 +17,7 @@ from layoutlint.sources import order_uses
 from layoutlint.sources.order_uses import LookedAt
 from layoutlint.suggestion.builds import ArrangedSubject, Request
 from layoutlint.suggestion.orders.common_order import CommonOrder
-from layoutlint.suggestion.orders.problem import BuildTask, Solution, Task
+from layoutlint.suggestion.orders.problem import BuildTask, OrderTask, Solution
 from layoutlint.suggestion.orders.reasons import reasons
 from layoutlint.suggestion.orders.result import (
     Aimed,
@@ -29,16 +29,16 @@ from layoutlint.suggestion.orders.result import (
     Suggestion,
 )
 from layoutlint.suggestion.solving import moves_of, polish, solve
-from layoutlint.suggestion.task import Candidate
+from layoutlint.suggestion.task import BuildCandidate
 
 _BADNESS = {Outcome.KEPT: 0, Outcome.UNKNOWN: 1, Outcome.AT_RISK: 2, Outcome.BROKEN: 3}
 
 
-class Group(Record, frozen=True):
+class BuildGroup(Record, frozen=True):
     """Builds with the same orders and demands, which are searched once."""
 
     task: BuildTask
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[BuildCandidate, ...]
     """Each build."""
     numbers: tuple[int, ...]
     """The position of each build among all of them."""
@@ -48,23 +48,23 @@ def joint_search(
     label: str, order: CommonOrder, arranged: Sequence[ArrangedSubject], request: Request
 ) -> JointSearch:
     """Return the search over some builds. Raises UsageError if no access is declared to count lines of."""
-    groups: list[tuple[object, Group]] = []
+    groups: list[tuple[object, BuildGroup]] = []
     for number, each in enumerate(arranged):
         task, candidate = each.task(request.aims, len(arranged) == 1)
         key = _key(each, task)
         at = next((at for at, (other, _) in enumerate(groups) if other == key), None)
         if at is None:
-            groups.append((key, Group(task, (candidate,), (number,))))
+            groups.append((key, BuildGroup(task, (candidate,), (number,))))
             continue
         old = groups[at][1]
         task = replace(old.task, weight=old.task.weight + 1)
-        groups[at] = key, Group(task, (*old.candidates, candidate), (*old.numbers, number))
+        groups[at] = key, BuildGroup(task, (*old.candidates, candidate), (*old.numbers, number))
     merged = tuple(group for _, group in groups)
     if "lines" in request.aims and not any(group.task.paths for group in merged):
         raise UsageError("--optimize lines counts the lines of declared accesses, and no build has any")
     order = order.select([group.numbers[0] for group in merged])
     tasks = tuple(group.task for group in merged)
-    task_of_all = Task(order, tasks, request.aims, most_moves=request.most_moves)
+    task_of_all = OrderTask(order, tasks, request.aims, most_moves=request.most_moves)
     known = [each.taste for each in reversed(arranged)]
     taste = {name: one for own in known for name, one in own.items()}
     return JointSearch(label, task_of_all.with_taste(taste), merged, tuple(arranged))
@@ -154,8 +154,8 @@ class JointSearch(Record, frozen=True):
 
     label: str
     """The name of the input, or of the matrix."""
-    task: Task
-    groups: tuple[Group, ...]
+    task: OrderTask
+    groups: tuple[BuildGroup, ...]
     arranged: tuple[ArrangedSubject, ...]
     """All builds, in their order."""
 
@@ -194,7 +194,7 @@ class JointSearch(Record, frozen=True):
         notes = (f"an order that is better ({values}) is ruled out: {each}" for each in free.refusals)
         return replace(limited, notes=(*limited.notes, *notes))
 
-    def _suggestion(self, task: Task, request: Request) -> Suggestion:
+    def _suggestion(self, task: OrderTask, request: Request) -> Suggestion:
         """Return the best order for a task."""
         judges, progress = [group.candidates for group in self.groups], self._progress
         solution, after = solve(task, judges, request.effort, progress=progress)
@@ -238,7 +238,7 @@ class JointSearch(Record, frozen=True):
         return f"no order was found within --effort {request.effort:g}{nearest}; raise --effort"
 
     def _parts(
-        self, task: Task, solution: Solution, after: Sequence[Sequence[Sequence[Verdict]]]
+        self, task: OrderTask, solution: Solution, after: Sequence[Sequence[Sequence[Verdict]]]
     ) -> list[Suggestion]:
         """Return what the solution is in each build."""
         parts: dict[int, Suggestion] = {}
@@ -306,7 +306,7 @@ def _refusals(each: ArrangedSubject, positions: list[int], new: Struct) -> Itera
             yield Refusal(use.kind, use.text, use.file, use.line, use.members)
 
 
-def _aims(task: Task, solution: Solution) -> Iterator[Aimed]:
+def _aims(task: OrderTask, solution: Solution) -> Iterator[Aimed]:
     declared = task.order.declared_order()
     for reached in solution.reached:
         before, after = (task.value(reached.aim, order) for order in (declared, solution.order))

@@ -109,9 +109,9 @@ def test_a_search_without_a_result_leaves_an_order_that_keeps_the_rules(tmp_path
     """The smallest order was found by one move: only the holes are not proved."""
     from layoutlint.suggestion import Request, suggest_for_builds  # imports the solver
     from layoutlint.suggestion.orders.problem import Solution
-    from layoutlint.suggestion.orders.search import Search
+    from layoutlint.suggestion.orders.search import OrderSearch
 
-    monkeypatch.setattr(Search, "run", lambda self: Solution("unknown"))
+    monkeypatch.setattr(OrderSearch, "run", lambda self: Solution("unknown"))
     path = tmp_path / "s.h"
     path.write_text("struct s { char a; long b; char c; };\n")
     rules = '[[rule]]\nid = "r"\nstruct = "s"\nkind = "order"\nfields = ["a", "b"]\nwhy = "a test"\n'

@@ -45,7 +45,7 @@ def intent_of(structs: Iterable[Struct], origin: str, accesses: tuple[str, ...])
 
     `accesses` are the words for accesses of fields. Raises RuleFileError with all mistakes.
     """
-    reader = _Reader(origin, accesses)
+    reader = _RuleMaker(origin, accesses)
     for struct in structs:
         if struct.annotations:
             reader.read(struct)
@@ -132,7 +132,7 @@ def _spellings(parameters: Mapping[str, object]) -> Iterator[str]:
             yield f"{name}-{str(value).lower()}"
 
 
-class _Reader(Record):
+class _RuleMaker(Record):
     origin: str
     words: tuple[str, ...]
     mistakes: list[str] = field(default_factory=list)

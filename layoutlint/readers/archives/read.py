@@ -22,13 +22,13 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch
 from layoutlint.readers.archives import limits, unpack
 from layoutlint.readers.archives.formats import Content
-from layoutlint.readers.archives.library import Missing
+from layoutlint.readers.archives.library import MissingLibrary
 from layoutlint.readers.archives.locate import Location
-from layoutlint.readers.archives.unpack import Member, Request, Unpacked
+from layoutlint.readers.archives.unpack import Member, Unpacked, UnpackRequest
 from layoutlint.readers.modules import find, merge
 from layoutlint.readers.modules.find import Folder
 from layoutlint.workers import sandbox
-from layoutlint.workers.sandbox import Failure
+from layoutlint.workers.sandbox import WorkFailure
 
 _PARTS = re.compile(r"\.dw[op]$|(^|/)\.dwz/")
 """Files that others refer to, and that say too little alone."""
@@ -97,20 +97,20 @@ def _open(path: str) -> IO[bytes]:
 def _unpack(location: Location, store: IO[bytes]) -> Unpacked:
     """Unpack an archive in a process with limits. Raises ReadError."""
     most = limits.limits()
-    bounds = sandbox.Limits(seconds=most.seconds, memory=most.memory)
+    bounds = sandbox.WorkLimits(seconds=most.seconds, memory=most.memory)
     try:
         with _open(location.path) as source:
-            request = Request(location.path, location.member, source.fileno(), store.fileno(), most)
+            request = UnpackRequest(location.path, location.member, source.fileno(), store.fileno(), most)
             ((_, result),) = sandbox.run_each(partial(unpack.unpack), [request], 1, bounds)
     except OSError as error:
         raise ReadError(location.path, files.error_reason(error)) from error
-    except Missing as missing:
+    except MissingLibrary as missing:
         accesses.refuse("a library is missing")
         raise ReadError(location.path, f"is an archive, which needs libarchive: {missing}") from missing
     except ReadError:
         accesses.refuse("the disk is full")
         raise
-    if isinstance(result, Failure):
+    if isinstance(result, WorkFailure):
         raise ReadError(location.path, f"unpacking it {result.how}")
     return result
 

@@ -19,7 +19,7 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers.btf import blob
 from layoutlint.readers.btf.blob import Blob, Damaged, Data, TypeEntry
 from layoutlint.readers.btf.select import merge, names, structs
-from layoutlint.readers.btf.types import Decoder
+from layoutlint.readers.btf.types import BtfDecoder
 from layoutlint.readers.elf import kernel_image, packed
 from layoutlint.readers.linux import config, version
 
@@ -260,7 +260,7 @@ def _what_is(source: Blob, name: str, target: Target) -> str | None:
     for record in source.records_named(frozenset(_THINGS), (name,)):
         if record.kind != blob.TYPEDEF:
             return _THINGS[record.kind]
-        return f"a typedef of `{Decoder(source, target).spell(record.value)}`"
+        return f"a typedef of `{BtfDecoder(source, target).spell(record.value)}`"
     parts = [_describe_part(record) for record in source.records_with_part(frozenset(_PARTS), name)]
     if parts:
         return next((part for part in parts if part not in _PARTS.values()), parts[0])

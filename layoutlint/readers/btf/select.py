@@ -15,7 +15,7 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers.btf import blob
 from layoutlint.readers.btf.blob import Blob, Damaged, TypeEntry
 from layoutlint.readers.btf.doubts import Doubts
-from layoutlint.readers.btf.types import AGGREGATES, DEEPEST, TRANSPARENT, UNSTATED, Decoder
+from layoutlint.readers.btf.types import AGGREGATES, DEEPEST, TRANSPARENT, UNSTATED, BtfDecoder
 
 _Key = tuple[str, int]
 _NAMING = frozenset((blob.STRUCT, blob.UNION, blob.FWD, blob.TYPEDEF))
@@ -108,7 +108,7 @@ def structs(
     `by_gcc`: gcc may have written it, which omits the typedef of a struct in an atomic type. `is_raw`: it is
     no section of an ELF file. Raises Damaged.
     """
-    decoder = Decoder(source, target, is_kernel)
+    decoder = BtfDecoder(source, target, is_kernel)
     doubts = Doubts(source, decoder, by_gcc, is_raw and not is_kernel)
     annotations = _AnnotationTags(source) if wanted.annotated else None
     owners = annotations.owners if annotations else frozenset()
@@ -317,7 +317,12 @@ def _is_requested(wanted: Wanted, name: str) -> bool:
 
 
 def _complete(
-    selected: _Target, decoder: Decoder, target: Target, origin: str, overlaps: Overlaps, unstated: Unstated
+    selected: _Target,
+    decoder: BtfDecoder,
+    target: Target,
+    origin: str,
+    overlaps: Overlaps,
+    unstated: Unstated,
 ) -> Struct:
     record = selected.record
     fields = decoder.type_at(record.id).members

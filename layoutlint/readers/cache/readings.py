@@ -27,7 +27,7 @@ _LARGEST = 1 << 28
 """The most bytes of JSON."""
 
 
-class Counts:
+class CacheCounts:
     """How often this process found readings in the cache, and how often it did not."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Counts:
         return self.hits + self.misses
 
 
-counts = Counts()
+counts = CacheCounts()
 
 
 class _Result(Record, frozen=True, forbid_unknown_fields=True):

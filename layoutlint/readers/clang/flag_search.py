@@ -99,7 +99,7 @@ class Match(Record, frozen=True):
         return f"flags from {self.report_name or self.database}{of}{count}"
 
 
-class Search(Record):
+class FlagSearch(Record):
     """The databases around an input, the nearest first; and the flags of files that none of them knows."""
 
     databases: tuple[Database, ...]
@@ -139,7 +139,7 @@ class Search(Record):
         return f"{unknown}; read without their flags"
 
 
-def search(path: str, options: ReadOptions) -> Search | None:
+def search(path: str, options: ReadOptions) -> FlagSearch | None:
     """Return the databases for an input: the named one, or those around it; None if there are none.
 
     A file in a copy of a tree has those of the copy, then those around it in the working tree.
@@ -162,7 +162,7 @@ def search(path: str, options: ReadOptions) -> Search | None:
     paths = paths if last is None else paths[: paths.index(last)]
     databases = tuple(_database(at, *_state(at), copy, options.flag_files) for at in paths)
     own = None if last is None else _FlagsFile(last, copy, options.flag_files)
-    return Search(databases, own) if databases or own else None
+    return FlagSearch(databases, own) if databases or own else None
 
 
 def database_in(folder: str, options: ReadOptions) -> str | None:

@@ -10,9 +10,9 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import c_units, flags, parallel, project, query_driver, text_search
-from layoutlint.readers.clang.flag_search import Match, Search
+from layoutlint.readers.clang.flag_search import FlagSearch, Match
 from layoutlint.readers.clang.include_graph import IncludeGraph, included_names
-from layoutlint.readers.clang.parallel import Outcome
+from layoutlint.readers.clang.parallel import UnitResults
 from layoutlint.readers.clang.parse import ParsedUnit, Unit
 
 _MOST_TRIED = 200_000
@@ -81,18 +81,18 @@ class GivenFiles(Record):
 
     wanted: Wanted
     options: ReadOptions
-    search: Search | None
+    search: FlagSearch | None
     matches: dict[str, Match | None] = field(default_factory=dict)
     """The commands of the files that were read, by their paths; None if no database has one."""
     through: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Headers that were read through a source: its name, and the first error without it."""
     _includers: Includers = field(default_factory=Includers)
 
-    def read(self, paths: Iterable[str]) -> Outcome:
+    def read(self, paths: Iterable[str]) -> UnitResults:
         """Parse files, and headers with errors through sources; raises ReadError for a damaged database."""
         units = [self.unit(path) for path in paths]
         outcome = parallel.run(units, self.wanted, self.options)
-        return Outcome(tuple(self._mend(outcome.parsed)), outcome.failed)
+        return UnitResults(tuple(self._mend(outcome.parsed)), outcome.failed)
 
     def leave_out_read(self, paths: list[str]) -> list[str]:
         """Return the files without headers that the units of the other files read."""

@@ -16,10 +16,10 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.phrases import first_few, part_of, quantity
 from layoutlint.readers.clang import c_units, flag_search, parallel, query_driver, text_search, unit_listings
 from layoutlint.readers.clang.c_units import HEADERS, SOURCES
-from layoutlint.readers.clang.flag_search import Search
+from layoutlint.readers.clang.flag_search import FlagSearch
 from layoutlint.readers.clang.given_files import GivenFiles
 from layoutlint.readers.clang.kept_listings import UnitListing
-from layoutlint.readers.clang.parallel import Outcome
+from layoutlint.readers.clang.parallel import UnitResults
 from layoutlint.readers.clang.parse import Unit
 
 _DATABASE = "compile_commands.json"
@@ -54,7 +54,7 @@ def _notes_on_file(path: str, files_read: GivenFiles) -> Iterator[str]:
         yield f"read through {source}, which includes it; by itself it has errors: {error}"
 
 
-def _reading(path: str, files_read: GivenFiles, outcome: Outcome, notes: list[str]) -> Reading:
+def _reading(path: str, files_read: GivenFiles, outcome: UnitResults, notes: list[str]) -> Reading:
     is_configured = files_read.search is not None and files_read.is_configured
     compilers = (parsed.unit.compiler for parsed in outcome.parsed)
     notes = [*notes, *query_driver.notes(compilers, files_read.options)]
@@ -156,7 +156,7 @@ def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     if is_empty:
         outcome = outcome.without_failures()
     outcome = outcome.plus(files_read.read([path for path in found if path not in selected]))
-    outcome = outcome.plus(Outcome((), tuple(missed.failed)))
+    outcome = outcome.plus(UnitResults((), tuple(missed.failed)))
     notes = [*_notes_on_files(files_read), *c_units.notes(c_units.command_line_flags(options))]
     reading = _reading(path, files_read, outcome, notes)
     if is_empty:
@@ -194,7 +194,7 @@ def _unreadable_files(paths: list[str]) -> Iterator[Omission]:
 
 
 def _databases(
-    path: str, paths: list[str], chosen: list[str], search: Search | None
+    path: str, paths: list[str], chosen: list[str], search: FlagSearch | None
 ) -> Iterator[tuple[str, Omission]]:
     """Yield the unused compilation databases below a folder that can have the flags of files that were read.
 

@@ -47,7 +47,7 @@ DEEPEST = 64
 close."""
 
 
-class Shape(Record, frozen=True):
+class TypeShape(Record, frozen=True):
     """The structure of a type: its size, alignment, and the members of an element."""
 
     bit_size: int | None
@@ -78,7 +78,7 @@ class Types(Record):
     declared: dict[int, tuple[Cursor, StructDeclaration]] = field(default_factory=dict)
     """The structs whose members were read, without names, by their identity."""
     _spellings: dict[int, CType] = field(default_factory=dict)
-    _shapes: dict[int, Shape] = field(default_factory=dict)
+    _shapes: dict[int, TypeShape] = field(default_factory=dict)
     _members: dict[int, tuple[Field, ...]] = field(default_factory=dict)
     _pragmas: dict[int, tuple[tuple[int, bytes], ...]] = field(default_factory=dict)
     _depth: int = 0
@@ -194,14 +194,14 @@ class Types(Record):
             element = add_qualifier(element, qualifier)
         return pointer_to(element)
 
-    def shape(self, ctype: Type) -> Shape:
+    def shape(self, ctype: Type) -> TypeShape:
         """Return size, alignment, dimensions and members of a type, through its typedefs."""
         key = ctype.data[0]
         if key not in self._shapes:
             self._shapes[key] = self._shape(ctype)
         return self._shapes[key]
 
-    def _shape(self, ctype: Type) -> Shape:
+    def _shape(self, ctype: Type) -> TypeShape:
         lib = self.lib
         size, align = lib.clang_Type_getSizeOf(ctype), lib.clang_Type_getAlignOf(ctype)
         if self.gcc is not None and size >= 0:
@@ -216,7 +216,7 @@ class Types(Record):
         element_bits = self.shape(element).bit_size if dims and not dims[0] else None
         if dims and dims[0] is None:
             size = 0
-        return Shape(
+        return TypeShape(
             size * 8 if size >= 0 else None,
             align if align > 0 else None,
             aggregate,

@@ -34,7 +34,7 @@ from layoutlint.readers.clang import (
 from layoutlint.readers.clang.kept_listings import Group, UnitListing
 from layoutlint.readers.clang.limits import LIMITS, confine
 from layoutlint.readers.clang.lookups import Messages
-from layoutlint.readers.clang.parallel import Outcome
+from layoutlint.readers.clang.parallel import UnitResults
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.clang.parsed_listings import Logged
 from layoutlint.readers.clang.shared_beginnings import Rest, Shared
@@ -57,7 +57,7 @@ _ENTERED = "-H"
 class Defining(Record, frozen=True):
     """The outcome of the units that define a requested struct, and what the others show."""
 
-    outcome: Outcome
+    outcome: UnitResults
     """The results of the units that were certain to be read, and of those that define a requested struct."""
     others: dict[Unit, UnitListing]
     """The listings of the units that define none."""
@@ -88,9 +88,9 @@ def read(units: Sequence[Unit], certain: Collection[Unit], wanted: Wanted, optio
     others = {unit: each for unit, each in listings.items() if isinstance(each, UnitListing)}
     chosen = {*certain, *(unit for unit, listing in others.items() if listing.may_have(wanted))}
     to_parse = [unit for unit in units if unit in chosen]
-    outcome = parallel.run(to_parse, wanted, options) if to_parse else Outcome((), ())
+    outcome = parallel.run(to_parse, wanted, options) if to_parse else UnitResults((), ())
     others = {unit: listing for unit, listing in others.items() if unit not in chosen}
-    return Defining(outcome.plus(Outcome((), failed)), others)
+    return Defining(outcome.plus(UnitResults((), failed)), others)
 
 
 def list_units(
@@ -178,7 +178,7 @@ def _list_confined(batches: Sequence[_Batch], jobs: int) -> Iterator[tuple[int, 
     """List the units of each batch in a process within LIMITS; each alone if that fails."""
     for_batches, for_units = sandbox.Patience(_PATIENCE_SECONDS), sandbox.Patience(_PATIENCE_SECONDS)
     for number, result in sandbox.run_each(_list_batch, batches, jobs, LIMITS, for_batches):
-        if isinstance(result, sandbox.Failure):
+        if isinstance(result, sandbox.WorkFailure):
             alone = [((unit,),) for group in batches[number] for unit in group]
             single = dict(sandbox.run_each(_list_batch, alone, jobs, LIMITS, for_units))
             each = (_of_one(unit, single[at]) for at, ((unit,),) in enumerate(alone))
@@ -186,8 +186,8 @@ def _list_confined(batches: Sequence[_Batch], jobs: int) -> Iterator[tuple[int, 
         yield number, result
 
 
-def _of_one(unit: Unit, result: list[_Listed] | sandbox.Failure) -> UnitListing | Unread:
-    if isinstance(result, sandbox.Failure):
+def _of_one(unit: Unit, result: list[_Listed] | sandbox.WorkFailure) -> UnitListing | Unread:
+    if isinstance(result, sandbox.WorkFailure):
         return Unread(unit.origin, f"libclang {result.how}")
     ((listing,), _) = result[0]
     return listing

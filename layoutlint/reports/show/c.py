@@ -102,7 +102,7 @@ def _block(fields: tuple[Field, ...], bit_size: int | None, pointer_size: int) -
     members = tuple(_member(field, pointer_size) for field in fields)
     if bit_size is None:
         return _Block(members)
-    walk = _Walk()
+    walk = _MemberWalk()
     last: _Member | None = None
     for member in members:
         hole, bit_hole = walk.step(member)
@@ -204,7 +204,7 @@ def _member(field: Field, pointer_size: int) -> _Member:
     return member
 
 
-class _Walk(Record):
+class _MemberWalk(Record):
     """A pass over the members in declared order; `covered` is the end (exclusive) of the bits so far."""
 
     covered: int = 0

@@ -64,7 +64,7 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
     indent = "" if options.bases is None else "  "
     yield line((f"{indent}  offset    size  field", "dim"))
     marks = {} if options.bases is None else _marks(drawable(layout, options.expand))
-    yield from _Table(layout, placements.line_size, options.expand, marks).rows()
+    yield from _FieldTable(layout, placements.line_size, options.expand, marks).rows()
     if options.bases is not None:
         yield from _drawings(layout, placements, marks, options)
 
@@ -156,7 +156,7 @@ def _alignments(layout: Layout) -> str:
     return sentence if suggested is None else f"{sentence}, of which {suggested.value} is {suggested.basis}"
 
 
-class _Table(Record):
+class _FieldTable(Record):
     """The rows of one struct; keeps track of the holes and line boundaries already printed."""
 
     layout: Layout

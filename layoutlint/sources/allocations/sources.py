@@ -18,8 +18,8 @@ from layoutlint.readers.c_tokens import blank_out
 from layoutlint.sources.allocations import allocators, user_space
 from layoutlint.sources.allocations.allocation import Allocation
 from layoutlint.sources.allocations.allocators import Arguments, Maker, Making
-from layoutlint.sources.allocations.declarations import Names, Unclear
-from layoutlint.sources.allocations.expressions import Size, number, tokens
+from layoutlint.sources.allocations.declarations import DeclaredNames, Unclear
+from layoutlint.sources.allocations.expressions import ObjectSize, number, tokens
 from layoutlint.sources.allocations.struct_definitions import struct_typedefs
 from layoutlint.sources.c_text import arguments
 from layoutlint.workers.child import Lost
@@ -148,7 +148,7 @@ def find(
         return []
     code = blank_out(text)
     allocations: list[Allocation] = []
-    names = Names(code)
+    names = DeclaredNames(code)
     line, previous = 1, 0
     candidates = (*_calls(code, makers, hints), *_variables(code))
     for at, call, making in sorted(candidates, key=lambda candidate: candidate[0]):
@@ -193,10 +193,12 @@ def _variables(code: str) -> Iterator[_Candidate]:
     for variable in _VARIABLE.finditer(code) if _ALIGNED in code else ():
         dims = re.findall(r"\[([^\][]*+)\]", variable[3])
         count = None if not dims else number(tokens(dims[0])) or ANY if len(dims) == 1 else ANY
-        yield variable.start(), variable[4], Making(Size(("struct", variable[1]), count), "line")
+        yield variable.start(), variable[4], Making(ObjectSize(("struct", variable[1]), count), "line")
 
 
-def _allocation(at: int, call: str, making: Making, names: Names, source: Source) -> Allocation | None:
+def _allocation(
+    at: int, call: str, making: Making, names: DeclaredNames, source: Source
+) -> Allocation | None:
     """Return the allocation that a call makes; None if its size is no struct's."""
     size = making.size
     if not size.operand:

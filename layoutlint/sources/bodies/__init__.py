@@ -114,7 +114,7 @@ def _failures(result: UnitFunctions | Unread) -> Iterator[Unread]:
 def _merge(
     units: list[UnitFunctions],
     structs: Mapping[str, Struct],
-    source_units: sources.Sources,
+    source_units: sources.Units,
     recalled: int,
     unread: tuple[Unread, ...],
 ) -> Bodies:
@@ -186,7 +186,7 @@ def _read_units(
     alone, behind = partial(_read_unit, keeps=options.cache), partial(_read_batch, keeps=options.cache)
     for each, result in shared_parses.run_each(alone, behind, list(numbers), jobs, on_step):
         number = numbers[each]
-        if isinstance(result, sandbox.Failure):
+        if isinstance(result, sandbox.WorkFailure):
             yield number, Unread(each.origin, f"libclang {result.how}"), False
             continue
         outcome = result.outcome

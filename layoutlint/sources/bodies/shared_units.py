@@ -25,7 +25,7 @@ Logged = tuple[UnitFunctions, accesses.Log | None]
 """What a unit has, and what the file system answered if that is logged."""
 
 
-class _Part(Record, frozen=True):
+class _Rest(Record, frozen=True):
     """A unit without the layouts of the structs that shared headers define."""
 
     functions: UnitFunctions
@@ -39,10 +39,10 @@ class _Part(Record, frozen=True):
 
 def read(shared: Shared, stream: Messages, is_logged: bool) -> dict[Unit, Logged]:
     """Return what those units have that are certain to be the same as when they are parsed alone."""
-    parts: dict[Unit, _Part] = {}
+    parts: dict[Unit, _Rest] = {}
     try:
         with shared_parses.parse_headers(shared, stream, is_logged) as parses:
-            reader = _Reader(parses)
+            reader = _SharedReader(parses)
             for parsed in parses.units():
                 part = reader.read(parsed)
                 if part is not None:
@@ -54,7 +54,7 @@ def read(shared: Shared, stream: Messages, is_logged: bool) -> dict[Unit, Logged
     return {each: (_with_layouts(part, layouts), part.log) for each, part in parts.items()}
 
 
-def _with_layouts(part: _Part, layouts: Iterable[Struct]) -> UnitFunctions:
+def _with_layouts(part: _Rest, layouts: Iterable[Struct]) -> UnitFunctions:
     """Return a unit with layouts; those that are still missing are read from a unit alone."""
     own = (replace(struct, origin=part.functions.origin) for struct in layouts)
     given = {unit.key_of(struct): struct for struct in (*part.structs, *own)}
@@ -62,7 +62,7 @@ def _with_layouts(part: _Part, layouts: Iterable[Struct]) -> UnitFunctions:
     return replace(part.functions, structs=structs)
 
 
-class _Reader:
+class _SharedReader:
     """Reads units behind the headers that they share."""
 
     def __init__(self, parses: SharedParse) -> None:
@@ -71,7 +71,7 @@ class _Reader:
         self._requested: dict[str, str] = {}
         """The structs of shared headers whose layouts are wanted, as a declaration begins that names them."""
 
-    def read(self, parsed: Parsed) -> _Part | None:
+    def read(self, parsed: Parsed) -> _Rest | None:
         """Return what a unit has; None if it may differ."""
         lib, handle, main = self._lib, self._handle, parsed.main
         rest, shared, moved = parsed.rest, parsed.shared, parsed.unit
@@ -102,7 +102,7 @@ class _Reader:
         names = frozenset(map(plain_name, here))
         structs = parse.structs_in(lib, handle, moved, names, False) if here else ()
         with_own = unit.with_structs(result, here, structs)
-        return _Part(replace(with_own, structs=()), with_own.structs, wanted, parsed.log)
+        return _Rest(replace(with_own, structs=()), with_own.structs, wanted, parsed.log)
 
     def layouts(self) -> tuple[Struct, ...]:
         """Return the layouts of the structs of shared headers that the units use. Raises ReadError."""

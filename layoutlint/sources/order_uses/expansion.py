@@ -113,7 +113,7 @@ def variants(text: str, table: Table) -> int:
     return max((len(table[name]) for name in names), default=1)
 
 
-class _Calls:
+class _MacroCalls:
     """The arguments of calls in a text."""
 
     def __init__(self, text: str) -> None:
@@ -155,7 +155,7 @@ class _Expansion:
             raise TooLarge
         parts: list[str] = []
         at = 0
-        calls = _Calls(text)
+        calls = _MacroCalls(text)
         for match in _WORD.finditer(text):
             macro = self._macros.get(match[0])
             if macro is None or match.start() < at or match[0] in active:
@@ -173,7 +173,7 @@ class _Expansion:
         return "".join(parts)
 
     def _call_last(
-        self, calls: _Calls, result: str, end: int, active: frozenset[str], depth: int
+        self, calls: _MacroCalls, result: str, end: int, active: frozenset[str], depth: int
     ) -> tuple[str, int]:
         """Return what a macro makes, with the call of a macro whose name comes last in it, and its end."""
         while (last := _LAST_WORD.search(result)) is not None:
@@ -188,7 +188,7 @@ class _Expansion:
         return result, end
 
     def _call(
-        self, calls: _Calls, at: int, name: str, macro: MacroText, active: frozenset[str], depth: int
+        self, calls: _MacroCalls, at: int, name: str, macro: MacroText, active: frozenset[str], depth: int
     ) -> tuple[str, int] | None:
         """Return what a macro makes, and where its call ends; None if it is not called."""
         values: dict[str, str] = {}

@@ -9,7 +9,7 @@ from layoutlint.readers.c_tokens import number
 from layoutlint.sources import c_text
 from layoutlint.sources.allocations.declarations import Unclear
 from layoutlint.sources.order_uses.code import Code
-from layoutlint.sources.order_uses.facts import OrderUse, Unresolved
+from layoutlint.sources.order_uses.facts import OrderUse, UnresolvedUse
 from layoutlint.sources.order_uses.subject import Subject, type_names
 
 _HINTS = (
@@ -77,7 +77,7 @@ _FAR = 1 << 14
 """The most characters before a call in which its size is assigned."""
 
 
-def find(code: Code, subject: Subject) -> Iterator[OrderUse | Unresolved]:
+def find(code: Code, subject: Subject) -> Iterator[OrderUse | UnresolvedUse]:
     """Yield the uses of bytes of a struct in a text."""
     if "(" not in code.text:
         return
@@ -112,7 +112,7 @@ def calls(text: str) -> Iterator[tuple[int, str, int]]:
 
 def _call(
     code: Code, subject: Subject, name: str, at: int, arguments: list[str]
-) -> Iterator[OrderUse | Unresolved]:
+) -> Iterator[OrderUse | UnresolvedUse]:
     sizes = [text for text in arguments if _SIZEOF.search(text) or _NUMBER.match(text) or _FIELD.search(text)]
     if _TRANSFERS.fullmatch(name):
         yield from _transfer(code, subject, name, at, arguments)
@@ -129,7 +129,7 @@ def _call(
         place = subject.member_at.get(start[3])
         if place is not None and is_own(code, subject, start[1], start[2], at) is not False:
             text = f"how far behind `{start[3]}` {name}() reaches"
-            yield Unresolved(code.line(at), text, subject.range(place, len(subject.members) - 1), "range")
+            yield UnresolvedUse(code.line(at), text, subject.range(place, len(subject.members) - 1), "range")
     if differences or not sizes:
         return
     if name.endswith("_and_pad"):  # the sizes of both come before what pads
@@ -155,7 +155,7 @@ def _difference(subject: Subject, text: str) -> tuple[int, int] | None:
 
 def _sized_use(
     code: Code, subject: Subject, name: str, at: int, argument: str, size: str
-) -> OrderUse | Unresolved | None:
+) -> OrderUse | UnresolvedUse | None:
     """Return the use of a call with a member's address and a size; None if the size is within the member."""
     address = _ADDRESS.match(argument)
     if address is None or (place := subject.member_at.get(address[4])) is None:
@@ -173,7 +173,7 @@ def _sized_use(
         return None
     if last is None:
         text = f"whether the size in {name}() is more than that of `{address[4]}`"
-        return Unresolved(code.line(at), text)
+        return UnresolvedUse(code.line(at), text)
     return OrderUse(
         "member-range", code.path, code.line(at),
         f"{name}() covers `{subject.members[place]}` to `{subject.members[last]}`",

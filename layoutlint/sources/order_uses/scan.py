@@ -25,10 +25,10 @@ from layoutlint.sources.order_uses import (
 )
 from layoutlint.sources.order_uses.casts import Cast
 from layoutlint.sources.order_uses.code import Code, Macro, macros, statements
-from layoutlint.sources.order_uses.containers import Container
+from layoutlint.sources.order_uses.containers import TextContainer
 from layoutlint.sources.order_uses.definition import Marks
 from layoutlint.sources.order_uses.expansion import MacroText, Table
-from layoutlint.sources.order_uses.facts import OrderUse, Unresolved
+from layoutlint.sources.order_uses.facts import OrderUse, UnresolvedUse
 from layoutlint.sources.order_uses.initialisers import ByMacro, Judge
 from layoutlint.sources.order_uses.overlays import ByUnion, Leading, Overlay
 from layoutlint.sources.order_uses.subject import Subject
@@ -71,13 +71,13 @@ class FileUses(Record):
     defines: bool = False
     marks: tuple[Marks, ...] = ()
     uses: tuple[OrderUse, ...] = ()
-    by_text: tuple[Unresolved, ...] = ()
+    by_text: tuple[UnresolvedUse, ...] = ()
     """Uses of addresses that the text seems to show; where functions are parsed, their flows show them."""
     by_union: tuple[ByUnion, ...] = ()
     """Uses that count if another member of a union is used than the one with the struct."""
     casts: tuple[Cast, ...] = ()
     overlays: tuple[Overlay, ...] = ()
-    unresolved: tuple[Unresolved, ...] = ()
+    unresolved: tuple[UnresolvedUse, ...] = ()
     by_macro: tuple[ByMacro, ...] = ()
     macros: dict[str, tuple[MacroText, ...]] = field(default_factory=dict)
     """The macros that make more than an expression, and those that were asked for."""
@@ -86,18 +86,18 @@ class FileUses(Record):
     aliases: frozenset[str] = frozenset()
     typedefs: dict[str, str] = field(default_factory=dict)
     """The tags of the structs that typedefs name, empty for a struct without one."""
-    containers: tuple[Container, ...] = ()
+    containers: tuple[TextContainer, ...] = ()
     first_members: dict[str, str] = field(default_factory=dict)
     """The types of the first members of structs, by tag, as far as asked for."""
     bodies: dict[str, tuple[Leading, ...]] = field(default_factory=dict)
     """The first members of structs, by tag or typedef, as far as asked for."""
 
 
-class Question(NamedTuple):
+class SecondPass(NamedTuple):
     """The names that the second pass over all files searches."""
 
     macros: frozenset[str]
-    containers: Mapping[str, Sequence[Container]]
+    containers: Mapping[str, Sequence[TextContainer]]
     with_first_members: bool
     cast_files: frozenset[str]
     """The files with casts, in which first members are searched beside headers."""
@@ -225,9 +225,9 @@ def _search_text(
     codes = _expand_macros(code, raw, table, parts)
     for each in dict.fromkeys((code, *codes)):
         taken = list(casts.find(each, subject))
-        uses.by_text += tuple(use for use in taken if isinstance(use, Unresolved))
+        uses.by_text += tuple(use for use in taken if isinstance(use, UnresolvedUse))
         parts += memory.find(each, subject)
-        parts += (use for use in taken if not isinstance(use, Unresolved))
+        parts += (use for use in taken if not isinstance(use, UnresolvedUse))
         parts += overlays.find(each, subject)
         parts += sizes.find(each, subject)
     for each in codes:
@@ -246,7 +246,9 @@ def _expand_macros(code: Code, raw: str, table: Table, parts: list[object]) -> l
         for variant in range(min(_MOST_VARIANTS, expansion.variants(code.text, table))):
             texts[expansion.expand(code.text, table, variant)] = None
     except expansion.TooLarge:
-        parts.append(Unresolved(1, "what the macros of this file make, which is too much text or too deep"))
+        parts.append(
+            UnresolvedUse(1, "what the macros of this file make, which is too much text or too deep")
+        )
         return [code]
     return [code if text == code.text else Code(code.path, text, raw) for text in texts]
 
@@ -280,7 +282,7 @@ def _sort(uses: FileUses, parts: list[object]) -> None:
     uses.casts += tuple(part for part in parts if isinstance(part, Cast))
     uses.by_union += tuple(part for part in parts if isinstance(part, ByUnion))
     uses.overlays += tuple(part for part in parts if isinstance(part, Overlay))
-    uses.unresolved += tuple(part for part in parts if isinstance(part, Unresolved))
+    uses.unresolved += tuple(part for part in parts if isinstance(part, UnresolvedUse))
     uses.by_macro += tuple(part for part in parts if isinstance(part, ByMacro))
 
 
@@ -334,7 +336,7 @@ def _mentions(raw: str, code: Code, macro_code: Code, subject: Subject) -> Itera
         yield OrderUse("bpf-co-re", code.path, line, text, is_note=True)
 
 
-def answer(path: str, subject: Subject, question: Question) -> FileUses:
+def answer(path: str, subject: Subject, question: SecondPass) -> FileUses:
     """Return the macros, containers and other structs of a file on which uses depend."""
     uses = FileUses(path)
     try:

@@ -16,15 +16,15 @@ from layoutlint.model.structs import Struct
 from layoutlint.phrases import first_few, quantity
 from layoutlint.sources.order_uses import definition, flow_uses, foreign, overlays, scan, sources
 from layoutlint.sources.order_uses.casts import Cast
-from layoutlint.sources.order_uses.containers import Container
+from layoutlint.sources.order_uses.containers import TextContainer
 from layoutlint.sources.order_uses.expansion import MacroText
-from layoutlint.sources.order_uses.facts import LookedAt, OrderUse, Search, Unresolved
+from layoutlint.sources.order_uses.facts import LookedAt, OrderUse, Search, UnresolvedUse
 from layoutlint.sources.order_uses.overlays import Leading, Overlay
-from layoutlint.sources.order_uses.scan import Expansions, FileUses, Question
+from layoutlint.sources.order_uses.scan import Expansions, FileUses, SecondPass
 from layoutlint.sources.order_uses.subject import Subject, with_names
 from layoutlint.workers import bounded_text
 from layoutlint.workers.pool import processors
-from layoutlint.workers.sandbox import Failure, Patience
+from layoutlint.workers.sandbox import Patience, WorkFailure
 
 _MANY = 400
 """The number of files that is worth several processes."""
@@ -68,7 +68,7 @@ def find_order_uses(
         sentences = ("no file was searched: the struct has no name in C",)
         return Search(facts, LookedAt(), (*c_sources.missing, *sentences))
     spread = partial(_spread, jobs=jobs, progress=progress, patience=bounded_text.patience())
-    return _Run(subject, c_sources, spread, flows).search(facts)
+    return _UseSearch(subject, c_sources, spread, flows).search(facts)
 
 
 def facts_of(struct: Struct) -> tuple[OrderUse, ...]:
@@ -139,16 +139,20 @@ def _spread(
     for done, results in enumerate(bounded_text.map_ordered(work, chunks, number, patience)):
         progress("sources", min((done + 1) * _CHUNK, len(paths)), len(paths))
         for path, result in zip(chunks[done], results, strict=True):
-            uses = FileUses(path, unread=result.how, mentions=True) if isinstance(result, Failure) else result
+            uses = (
+                FileUses(path, unread=result.how, mentions=True)
+                if isinstance(result, WorkFailure)
+                else result
+            )
             if uses != FileUses(path):
                 yield uses
 
 
-class _Run:
+class _UseSearch:
     """One search."""
 
     def __init__(
-        self, subject: Subject, c_sources: sources.Sources, spread: Spread, flows: Flows | None
+        self, subject: Subject, c_sources: sources.Corpus, spread: Spread, flows: Flows | None
     ) -> None:
         self._flows = flows
         self._flow_uses: flow_uses.FlowUses | None = None
@@ -158,7 +162,7 @@ class _Run:
         self._files: list[FileUses] = []
         self._table: dict[str, tuple[MacroText, ...]] = {}
         self._callers: frozenset[str] = frozenset()
-        self._containers: dict[str, list[Container]] = {}
+        self._containers: dict[str, list[TextContainer]] = {}
         self._container_places: set[tuple[object, ...]] = set()
         self._first_members: dict[str, str] = {}
         self._typedefs: dict[str, str] = {}
@@ -228,7 +232,7 @@ class _Run:
             if not missing:
                 break
             known = set(self._table)
-            self._ask(Question(missing, {}, False, frozenset(), {}, self._table, frozenset()))
+            self._ask(SecondPass(missing, {}, False, frozenset(), {}, self._table, frozenset()))
             made = self._table.keys() - known
             paths = {
                 each.path for each in self._files if any(use.name in made for use in each.by_macro)
@@ -291,7 +295,7 @@ class _Run:
             each.by_union = ()
             each.uses += tuple(use for use in kept if isinstance(use, OrderUse))
             each.overlays += tuple(use for use in kept if isinstance(use, Overlay))
-            each.unresolved += tuple(use for use in kept if isinstance(use, Unresolved))
+            each.unresolved += tuple(use for use in kept if isinstance(use, UnresolvedUse))
 
     def _search(self, paths: Sequence[str], only_names: bool = False) -> list[FileUses]:
         expansions = Expansions(self._table, self._callers)
@@ -359,17 +363,17 @@ class _Run:
         others |= {tag for name in others if (tag := self._typedefs.get(name))}
         table = self._table
         answers = self._ask(
-            Question(frozenset(), self._containers, bool(casts), casts, types, table, others)
+            SecondPass(frozenset(), self._containers, bool(casts), casts, types, table, others)
         )
         outer = [each for answer in answers for each in answer.containers]
         if outer:
             self._add_containers(outer)
             answers += self._ask(
-                Question(frozenset(), self._containers, False, frozenset(), {}, table, frozenset())
+                SecondPass(frozenset(), self._containers, False, frozenset(), {}, table, frozenset())
             )
         self._files += (uses for each in answers if (uses := _container_uses(each)) != FileUses(each.path))
 
-    def _ask(self, question: Question) -> list[FileUses]:
+    def _ask(self, question: SecondPass) -> list[FileUses]:
         """Return what all files say about a question, and note the macros and first members."""
         self._macros_searched |= question.macros
         if not (question.macros or question.containers or question.with_first_members or question.overlays):
@@ -393,13 +397,13 @@ class _Run:
         self._sentences.append(text)
         return frozenset()
 
-    def _add_containers(self, containers: Iterable[Container]) -> None:
+    def _add_containers(self, containers: Iterable[TextContainer]) -> None:
         for each in containers:
             if each.place not in self._container_places and each.name not in self._subject.names:
                 self._container_places.add(each.place)
                 self._containers.setdefault(each.name, []).append(each)
 
-    def _containers_by_typedef(self) -> list[Container]:
+    def _containers_by_typedef(self) -> list[TextContainer]:
         """Return the containers with a tag once more for each typedef that other declarations give them."""
         return [
             replace(container, name=name, is_typedef=True)

@@ -10,18 +10,18 @@ from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model import LinearExprT, LiteralT
 
 from layoutlint.model.record import Record, replace
-from layoutlint.suggestion.orders.arrangement import Arrangement, Unit
+from layoutlint.suggestion.orders.arrangement import Arrangement, MemberUnit
 from layoutlint.suggestion.orders.demands import Demand
 from layoutlint.suggestion.orders.joint_program import JointProgram
 from layoutlint.suggestion.orders.problem import (
     Aim,
     BuildTask,
     Exclusion,
-    Reached,
+    OrderTask,
+    ReachedAim,
     SizeClass,
     Solution,
     State,
-    Task,
 )
 from layoutlint.suggestion.orders.program import Program
 from layoutlint.suggestion.orders.statements import state
@@ -68,7 +68,7 @@ def _small_order(arrangement: Arrangement, size: int) -> tuple[int, ...] | None:
     return tuple(order) if end <= grains else None
 
 
-def _best_place(units: Sequence[Unit], order: list[int], at: int, fixed: int) -> tuple[int, int, int]:
+def _best_place(units: Sequence[MemberUnit], order: list[int], at: int, fixed: int) -> tuple[int, int, int]:
     """Return where the struct ends if the unit at a position moves to its best place, and the two places."""
     rest = order[:at] + order[at + 1 :]
     period = max(unit.period for unit in units)
@@ -89,7 +89,7 @@ def _best_place(units: Sequence[Unit], order: list[int], at: int, fixed: int) ->
     return best
 
 
-def _advance(units: Sequence[Unit], order: Sequence[int], end: int) -> int:
+def _advance(units: Sequence[MemberUnit], order: Sequence[int], end: int) -> int:
     """Return where some units end, in grains, behind one that ends at `end`."""
     for number in order:
         unit = units[number]
@@ -98,10 +98,10 @@ def _advance(units: Sequence[Unit], order: Sequence[int], end: int) -> int:
     return end
 
 
-class Search:
+class OrderSearch:
     """A search with a limit of work."""
 
-    def __init__(self, task: Task, effort: float) -> None:
+    def __init__(self, task: OrderTask, effort: float) -> None:
         """`effort` is the most work of each step, about seconds of a processor; a quarter for `holes`."""
         self.task = task
         self._units = sum(len(build.arrangement.units) for build in task.builds)
@@ -159,7 +159,7 @@ class Search:
         """Return the best solution of a program, with the rules whose literals hold in it."""
         order: tuple[int, ...] = ()
         kept: tuple[int, ...] = ()
-        reached: list[Reached] = []
+        reached: list[ReachedAim] = []
         is_proved = True
         program.hint(start or self.task.order.declared_order())
         for aim in self._steps():
@@ -181,7 +181,7 @@ class Search:
             bound = value if status == cp_model.OPTIMAL else int(-(-solver.best_objective_bound // 1))
             if aim != "first":  # which is no aim that reports state
                 is_proved = is_proved and status == cp_model.OPTIMAL
-                reached.append(Reached(aim, value, bound))
+                reached.append(ReachedAim(aim, value, bound))
             order = program.solution_order(solver)
             kept = tuple(rule for rule, literal in enumerate(literals) if solver.boolean_value(literal))
             program.model.clear_objective()
@@ -332,7 +332,7 @@ def _with_bound(solution: Solution, bound: int) -> Solution:
     return replace(solution, reached=(replace(first, bound=least), *others))
 
 
-def _symmetry(task: Task) -> tuple[tuple[int, ...], ...]:
+def _symmetry(task: OrderTask) -> tuple[tuple[int, ...], ...]:
     """Return the units that can take each other's places; none for several builds or excluded orders."""
     if len(task.builds) > 1 or task.excluded:
         return ()

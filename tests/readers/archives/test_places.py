@@ -12,8 +12,8 @@ from layoutlint.errors import UsageError
 from layoutlint.files import accesses, stored_files
 from layoutlint.readers.archives import library, limits, locate, read
 from layoutlint.readers.archives.formats import Content
-from layoutlint.readers.archives.library import Damage, Entry
-from layoutlint.readers.archives.limits import Limits
+from layoutlint.readers.archives.library import Damage, MemberHeader
+from layoutlint.readers.archives.limits import ArchiveLimits
 from layoutlint.readers.archives.locate import Location
 from layoutlint.readers.archives.unpack import Member
 from tests.readers.archives import made
@@ -83,7 +83,7 @@ def test_how_much_may_be_unpacked(text, size, monkeypatch):
         with pytest.raises(UsageError, match=r"is not a number of bytes, such as 40G"):
             limits.limits()
     else:
-        assert limits.limits() == Limits(content=size, ratio=1 << 40)
+        assert limits.limits() == ArchiveLimits(content=size, ratio=1 << 40)
 
 
 def test_how_much_is_unpacked_by_default(monkeypatch):
@@ -92,7 +92,7 @@ def test_how_much_is_unpacked_by_default(monkeypatch):
         monkeypatch.delenv("LAYOUTLINT_UNPACK_LIMIT", raising=False)
         if text is not None:
             monkeypatch.setenv("LAYOUTLINT_UNPACK_LIMIT", text)
-        assert limits.limits() == Limits(
+        assert limits.limits() == ArchiveLimits(
             content=16 << 30, free_content=1 << 30, ratio=100, members=500_000, kept=65_536, depth=4, name=4096, seconds=3600, memory=3 << 30
         )
 
@@ -109,12 +109,12 @@ class FakeLibrary(SimpleNamespace):
 
 ENTRIES = [
     # type, name, wide name, hard link, symbolic link, what it is
-    (S_IFREG, b"a", None, None, None, Entry(b"a", True, False, b"")), (0, b"a", None, None, None, Entry(b"a", True, False, b"")),
-    (S_IFREG, b"a", None, b"b", None, Entry(b"a", False, False, b"b")), (0, b"a", None, b"b", None, Entry(b"a", False, False, b"b")),
-    (S_IFDIR, b"a", None, None, None, Entry(b"a", False, True, b"")), (S_IFLNK, b"a", None, None, b"b", Entry(b"a", False, False, b"b")),
-    (S_IFLNK, b"a", None, b"c", None, Entry(b"a", False, False, b"?")), (S_IFREG, b"a", None, None, b"b", Entry(b"a", True, False, b"")),
-    (S_IFREG, None, "\u00e9\udcff", None, None, Entry(b"\xc3\xa9\xff", True, False, b"")), (S_IFREG, None, None, None, None, Entry(b"", True, False, b"")),
-    (0o020000, b"a", None, None, None, Entry(b"a", False, False, b"")),
+    (S_IFREG, b"a", None, None, None, MemberHeader(b"a", True, False, b"")), (0, b"a", None, None, None, MemberHeader(b"a", True, False, b"")),
+    (S_IFREG, b"a", None, b"b", None, MemberHeader(b"a", False, False, b"b")), (0, b"a", None, b"b", None, MemberHeader(b"a", False, False, b"b")),
+    (S_IFDIR, b"a", None, None, None, MemberHeader(b"a", False, True, b"")), (S_IFLNK, b"a", None, None, b"b", MemberHeader(b"a", False, False, b"b")),
+    (S_IFLNK, b"a", None, b"c", None, MemberHeader(b"a", False, False, b"?")), (S_IFREG, b"a", None, None, b"b", MemberHeader(b"a", True, False, b"")),
+    (S_IFREG, None, "\u00e9\udcff", None, None, MemberHeader(b"\xc3\xa9\xff", True, False, b"")), (S_IFREG, None, None, None, None, MemberHeader(b"", True, False, b"")),
+    (0o020000, b"a", None, None, None, MemberHeader(b"a", False, False, b"")),
 ]  # fmt: skip
 
 
@@ -203,7 +203,7 @@ def test_a_missing_library_is_no_lasting_result(monkeypatch, tmp_path):
     (tmp_path / "a.tar").write_bytes(TAR)
 
     def fail(*arguments: object) -> None:
-        raise library.Missing("pip install it")
+        raise library.MissingLibrary("pip install it")
 
     monkeypatch.setattr(read.sandbox, "run_each", fail)
     with accesses.log_answers() as log, pytest.raises(read.ReadError, match="is an archive, which needs libarchive: pip install it"):

@@ -57,7 +57,7 @@ _RENAMED = re.compile(r"-D(\w+)=kernel_\1")
 """A function of user-mode Linux."""
 
 
-class Machine(Record, frozen=True):
+class KernelMachine(Record, frozen=True):
     """The machine of a configuration."""
 
     pointer_bits: int
@@ -75,7 +75,7 @@ def options(value: str) -> Iterator[str]:
         yield option
 
 
-def changes_nothing(option: str, machine: Machine) -> bool:
+def changes_nothing(option: str, machine: KernelMachine) -> bool:
     """Return whether no layout depends on an option, for a machine."""
     if option.startswith("--"):
         short = option_table.short(option)

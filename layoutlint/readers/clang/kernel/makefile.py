@@ -19,7 +19,7 @@ from layoutlint.readers.clang import flags
 from layoutlint.readers.clang.flags import Doubt
 from layoutlint.readers.clang.kernel import make_lines, make_options
 from layoutlint.readers.clang.kernel.make_lines import Assignment
-from layoutlint.readers.clang.kernel.make_options import Machine
+from layoutlint.readers.clang.kernel.make_options import KernelMachine
 from layoutlint.readers.clang.kernel.tree import Tree
 
 _OF_TREE = (
@@ -190,9 +190,9 @@ class Makefiles(Record, dict=True):
         return self.tree.macros
 
     @cached_property
-    def _machine(self) -> Machine:
+    def _machine(self) -> KernelMachine:
         target = target_named(flags.architecture(self.tree.triple, 64))
-        return Machine(target.pointer_size * 8, "little" if target.little_endian else "big")
+        return KernelMachine(target.pointer_size * 8, "little" if target.little_endian else "big")
 
     def _makefile(self, folder: str) -> str | None:
         """Return the makefile of a folder that is not empty; None if it has none."""

@@ -19,7 +19,7 @@ from itertools import chain
 from layoutlint import files
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang.kernel import pasted_names
-from layoutlint.readers.clang.kernel.definition_places import Near, Uses
+from layoutlint.readers.clang.kernel.definition_places import DefinitionPlaces, Near
 
 _LARGEST = 1 << 27
 """The most bytes of a header that are searched."""
@@ -60,14 +60,14 @@ class TooManyMacros(Exception):
     """So many macros have a requested name, or can make one, that their uses are not searched."""
 
 
-class Search:
+class HeaderSearch:
     """The headers of one tree in which some names and patterns are searched."""
 
     def __init__(self, paths: Iterable[str], wanted: Wanted) -> None:
         self._wanted = wanted
         self._names = sorted(name.encode(errors="surrogateescape") for name in wanted.names)
         patterns = (translate(each)[4:-3].encode(errors="surrogateescape") for each in wanted.patterns)
-        self._uses = Uses(self._names, (pattern.replace(b".", rb"\w") for pattern in patterns))
+        self._uses = DefinitionPlaces(self._names, (pattern.replace(b".", rb"\w") for pattern in patterns))
         contents = {path: _read(path) for path in paths}
         self._unreadable = [path for path, text in contents.items() if text is None]
         self._raw = {path: text for path, text in contents.items() if text is not None}
@@ -132,7 +132,7 @@ class Search:
             defining |= aliases
             if len(defining) > _MOST_MACROS:
                 raise TooManyMacros
-            uses = Uses(aliases, are_whole=True)
+            uses = DefinitionPlaces(aliases, are_whole=True)
             for path, text in self._raw.items():
                 if path not in texts and any(alias in text for alias in aliases):
                     texts[path] = _join_lines(text)
@@ -188,7 +188,9 @@ class Search:
             for macro, parameters, body in _DEFINE.findall(text) if b"##" in text else ():
                 if b"##" in body and _NAMES.search(body):
                     marked = pasted_names.mark(parameters, body, self._wanted)
-                    if Uses((pasted_names.MARK,)).can_be_defined(marked, Near.none(), is_body=True):
+                    if DefinitionPlaces((pasted_names.MARK,)).can_be_defined(
+                        marked, Near.none(), is_body=True
+                    ):
                         makers[macro] = frozenset(_WORD.findall(text))
         if len(makers) > _MOST_MACROS:
             raise TooManyMacros
@@ -231,7 +233,7 @@ def _adds_members(parameters: bytes, body: bytes) -> bool:
     )
 
 
-def _aliases(text: bytes, uses: Uses, near: Near) -> Iterator[bytes]:
+def _aliases(text: bytes, uses: DefinitionPlaces, near: Near) -> Iterator[bytes]:
     """Yield the macros of a text whose bodies can define one of some names, and add those that they call."""
     for macro, parameters, body in _DEFINE.findall(text):
         is_used = uses.are_there(body) and not uses.are_there(parameters)
@@ -251,7 +253,7 @@ def _makers_of_structs(callees: set[bytes], macros: _Callables, are_whole: bool)
         near = Near.none()
         for parameters, body in macros.among((macro,))[macro]:
             names = _WORD.findall(parameters)
-            own = Uses(names, are_whole=are_whole)
+            own = DefinitionPlaces(names, are_whole=are_whole)
             if body.strip() not in names and own.can_be_defined(_join_lines(body), near, is_body=True):
                 makers.append(macro)
         inner = macros.among(near.callees)
