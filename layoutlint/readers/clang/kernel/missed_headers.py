@@ -18,7 +18,6 @@ from itertools import chain
 
 from layoutlint import files
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.clang.kernel import pasted_names
 from layoutlint.readers.clang.kernel.definition_places import DefinitionPlaces, Near
 
 _LARGEST = 1 << 27
@@ -54,10 +53,83 @@ _NAMES = re.compile(rb"\b(?:struct|union|typedef)\b|\}")
 _WORD = re.compile(rb"[\w$]++")
 _MOST_ROUNDS, _FEWEST = 2, 6
 """How often so few macros are searched by their names; else all are."""
+_JOINED = re.compile(rb"\w++(?:\s*+##\s*+\w++)++")
+_JOINED_WORD = re.compile(rb"\w++")
+_MARK = b"layoutlint__joined"
+_PREDEFINED = frozenset(b"int char long short unsigned signed float double void _ __ l L u U f".split())
+"""Words of macros that the compiler defines (`__SIZE_TYPE__`), which no text needs to have."""
 
 
 class TooManyMacros(Exception):
     """So many macros have a requested name, or can make one, that their uses are not searched."""
+
+
+def _mark_joined(parameters: bytes, body: bytes, wanted: Wanted) -> bytes:
+    """Return the body of a macro with MARK in place of the names that it joins and whose ends can be those of
+    a requested name.
+    """
+    own = set(_JOINED_WORD.findall(parameters))
+    requested = [
+        (
+            _literal(name).encode(errors="surrogateescape"),
+            _literal(name[::-1])[::-1].encode(errors="surrogateescape"),
+        )
+        for name in (*wanted.names, *wanted.patterns)
+    ]
+
+    def replace(joined: re.Match[bytes]) -> bytes:
+        words = _JOINED_WORD.findall(joined[0])
+        head, tail = (b"" if words[end] in own else words[end] for end in (0, -1))
+        fits = any(
+            (first.startswith(head) or head.startswith(first))
+            and (last.endswith(tail) or tail.endswith(last))
+            for first, last in requested
+        )
+        return _MARK if fits else joined[0]
+
+    return _JOINED.sub(replace, body)
+
+
+def _can_paste(words: Collection[bytes], wanted: Wanted) -> bool:
+    """Return whether pieces among some words can be joined to a requested name.
+
+    Numbers can always be pieces, because `__LINE__` and `__COUNTER__` have any value.
+    """
+    return any(_is_joinable(name.encode(errors="surrogateescape"), words) for name in wanted.names) or any(
+        _may_match(pattern, words) for pattern in wanted.patterns
+    )
+
+
+def _is_joinable(name: bytes, words: Collection[bytes]) -> bool:
+    """Return whether a name is several words in a row."""
+    ends = {0}
+    for end in range(1, len(name) + 1):
+        pieces = (name[start:end] for start in ends if end - start < len(name))
+        if any(piece in words or piece in _PREDEFINED or piece.isdigit() for piece in pieces):
+            ends.add(end)
+    return len(name) in ends
+
+
+def _may_match(pattern: str, words: Collection[bytes]) -> bool:
+    """Return whether several words in a row can match a pattern: its ends must be ends of words."""
+    head = _literal(pattern).encode(errors="surrogateescape")
+    tail = _literal(pattern[::-1])[::-1].encode(errors="surrogateescape")
+    return _has_end(head, words, is_head=True) and _has_end(tail, words, is_head=False)
+
+
+def _literal(pattern: str) -> str:
+    return next((pattern[:at] for at, sign in enumerate(pattern) if sign in "*?["), pattern)
+
+
+def _has_end(end: bytes, words: Collection[bytes], is_head: bool) -> bool:
+    """Return whether words can be joined to something that begins, or ends, with a text."""
+    if not end:
+        return True
+    for word in words:
+        if word.startswith(end) if is_head else word.endswith(end):
+            return True
+    parts = (end[:at] if is_head else end[at:] for at in range(1, len(end)))
+    return any(part in words or part in _PREDEFINED or part.isdigit() for part in parts)
 
 
 class HeaderSearch:
@@ -187,8 +259,8 @@ class HeaderSearch:
         for text in texts.values():
             for macro, parameters, body in _DEFINE.findall(text) if b"##" in text else ():
                 if b"##" in body and _NAMES.search(body):
-                    marked = pasted_names.mark(parameters, body, self._wanted)
-                    if DefinitionPlaces((pasted_names.MARK,)).can_be_defined(
+                    marked = _mark_joined(parameters, body, self._wanted)
+                    if DefinitionPlaces((_MARK,)).can_be_defined(
                         marked, Near.none(), is_body=True
                     ):
                         makers[macro] = frozenset(_WORD.findall(text))
@@ -198,7 +270,7 @@ class HeaderSearch:
             named = [name for name in makers if name in text]
             words = frozenset(_WORD.findall(_DIRECTIVE.sub(b"", text))) if named else frozenset[bytes]()
             used = [makers[name] for name in named if name in words]
-            if used and pasted_names.can_paste(frozenset(_WORD.findall(text)).union(*used), self._wanted):
+            if used and _can_paste(frozenset(_WORD.findall(text)).union(*used), self._wanted):
                 yield path
 
 
