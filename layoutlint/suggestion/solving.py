@@ -12,7 +12,6 @@ from layoutlint.suggestion.orders import few_moves
 from layoutlint.suggestion.orders.common_order import CommonOrder
 from layoutlint.suggestion.orders.problem import (
     Aim,
-    BuildTask,
     OrderTask,
     ReachedAim,
     Solution,
@@ -235,7 +234,7 @@ def _start_together(task: OrderTask, builds: Sequence[BuildCandidate], effort: f
     it declares the common one, nor has less of what is added up over the builds.
     """
     alone = [
-        _solve_build(build, judge, task.aims[:1], effort / len(builds))
+        find_order(task_of_one(build, task.aims[:1]), [[judge]], effort / len(builds), False)
         for build, judge in zip(task.builds, builds, strict=True)
     ]
     if not all(each.order for each in alone):
@@ -287,11 +286,6 @@ def _has_ends(task: OrderTask, order: Sequence[int]) -> bool:
         if arrangement.last not in (None, with_fields[-1]) or with_fields[-1] in arrangement.markers:
             return False
     return True
-
-
-def _solve_build(build: BuildTask, judge: BuildCandidate, aims: tuple[Aim, ...], effort: float) -> Solution:
-    """Return the best order of one build for the first aim."""
-    return find_order(task_of_one(build, aims), [[judge]], effort, False)
 
 
 def _start_as_solution(task: OrderTask, judges: Judges) -> Solution:

@@ -77,7 +77,7 @@ def _parameters(term: Term, path: str) -> dict[str, object]:
     )
     if path and path_key is not None:
         parameters[path_key.parameter] = path
-    elif path and not _has_path(fields, path):
+    elif path and not any(path in part.split() for part in fields):
         fields = (path, *fields)
     main = next((key for key in keys.values() if key.type in ("groups", "paths")), None)
     if fields and main is None:
@@ -99,10 +99,6 @@ def _keyword_arguments(term: Term, keys: Mapping[str, Key]) -> Iterator[tuple[st
             raise AnnotationError(f"`{term.word}` has no key `{name}`{did_you_mean(name, keys)}")
         if equals:
             yield keys[name].parameter, _value(keys[name], text)
-
-
-def _has_path(fields: tuple[str, ...], path: str) -> bool:
-    return any(path in part.split() for part in fields)
 
 
 def _value(key: Key, text: str) -> object:

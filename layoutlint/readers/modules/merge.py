@@ -288,7 +288,7 @@ class _MergedFolder:
             shuffled=next((reading.shuffled for reading in readings if reading.shuffled), None),
             files=len(readings),
             data=_data(readings),
-            arrays=_arrays(readings),
+            arrays=tuple(array for reading in readings for array in reading.arrays),
             variables=tuple(variable for reading in readings for variable in reading.variables),
             least_data=_least_data(readings),
             allocator=next((reading.allocator for reading in readings if reading.allocator), None),
@@ -344,11 +344,6 @@ def _data(readings: list[Reading]) -> tuple[Struct, ...] | None:
     """Return the data of all files that have some; None if none has."""
     data_lists = [reading.data for reading in readings if reading.data is not None]
     return tuple(data for structs in data_lists for data in structs) if data_lists else None
-
-
-def _arrays(readings: list[Reading]) -> tuple[Struct, ...]:
-    """Return the arrays of all files."""
-    return tuple(array for reading in readings for array in reading.arrays)
 
 
 def _least_data(readings: list[Reading]) -> tuple[Struct, ...]:

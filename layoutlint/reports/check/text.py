@@ -20,9 +20,8 @@ from layoutlint.model.build import Build
 from layoutlint.model.structs import Struct
 from layoutlint.reports import drawing, styled
 from layoutlint.reports.check.builds import heading, other_messages
-from layoutlint.reports.check.summary import Detail, summary
+from layoutlint.reports.check.summary import SHOWN, Detail, group_findings, summarize_others, summary
 from layoutlint.reports.finding_phrases import order, outcome, rank_reason, share, subject
-from layoutlint.reports.grouping import SHOWN, group_findings, summarize_others
 from layoutlint.reports.layout_phrases import defining_files
 from layoutlint.reports.styled import Line, line, paragraph
 
