@@ -30,8 +30,8 @@ from layoutlint.readers.clang import (
     lookups,
     macro_variants,
 )
-from layoutlint.readers.clang.alignments import Alignments
 from layoutlint.readers.clang.annotation_tags import Annotations, mentions_annotations
+from layoutlint.readers.clang.attributes import Alignments
 from layoutlint.readers.clang.build_compiler import Compiler
 from layoutlint.readers.clang.compiler_answer import CompilerAnswer
 from layoutlint.readers.clang.compiler_variants import Dependent

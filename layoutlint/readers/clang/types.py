@@ -11,7 +11,7 @@ from layoutlint.model.declared import Member, StructDeclaration
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Aggregate, Field
 from layoutlint.readers.clang import attributes, libclang, pack_pragmas
-from layoutlint.readers.clang.alignments import Alignments
+from layoutlint.readers.clang.attributes import Alignments
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.gcc_layouts import GccLayouts
 from layoutlint.readers.clang.libclang import Cursor, Spot, Type
