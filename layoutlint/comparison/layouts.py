@@ -238,8 +238,8 @@ def _shift_edits(edits: Edits, bases: tuple[int, int]) -> Edits:
     return Edits(
         tuple(map(move_edit, edits.edits)),
         tuple(
-            Move(_shift(each.old, bases[0]), _shift(each.new, bases[1]), each.cause and move_edit(each.cause))
-            for each in edits.moves
+            Move(_shift(move.old, bases[0]), _shift(move.new, bases[1]), move.cause and move_edit(move.cause))
+            for move in edits.moves
         ),
         edits.cause and move_edit(edits.cause),
     )

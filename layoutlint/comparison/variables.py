@@ -169,7 +169,7 @@ def compare_variables(
         else:
             tables.append(result)
     if tables and query.patterns:
-        names = {plain_name(each.name) for table in (*befores, *afters) for each in table.variables}
+        names = {plain_name(variable.name) for table in (*befores, *afters) for variable in table.variables}
         unmatched = (p for p in query.patterns if not any(fnmatchcase(name, p) for name in names))
         not_compared += (NotCompared(p, "no variable of this name in either input") for p in unmatched)
     for table in tables:

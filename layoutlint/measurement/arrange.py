@@ -227,7 +227,7 @@ def _refuse_unmeasurable(role: Role) -> None:
 def _fields(side: Side, subject: Subject, uses: Uses, line_size: int) -> tuple[FieldAccess, ...]:
     places = [place for place in side.places if not place.is_empty] or side.places
     fields = (_field(place, side, subject, uses, line_size) for place in places)
-    return tuple(each for each in fields if each is not None)
+    return tuple(field for field in fields if field is not None)
 
 
 def _field(place: Place, side: Side, subject: Subject, uses: Uses, line_size: int) -> FieldAccess | None:

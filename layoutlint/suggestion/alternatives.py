@@ -187,7 +187,7 @@ class _Trial(Record, frozen=True):
         units = tuple(candidates)
         best = list(self._align(units, _SMALL_SHARE))
         for number in candidates if best else ():
-            fewer = tuple(each for each in units if each != number)
+            fewer = tuple(unit for unit in units if unit != number)
             orders = list(self._align(fewer, _SMALL_SHARE)) if len(fewer) > 2 else []
             if orders:
                 units, best = fewer, orders
@@ -251,7 +251,7 @@ class _Trial(Record, frozen=True):
             return
         pairs = zip(self.each.ruled, after[0][0], strict=True)
         outcomes = tuple(RuleOutcome(one.rule, one.before, verdict) for one, verdict in pairs)
-        if any(each.after.outcome is not Outcome.KEPT for each in outcomes):
+        if any(outcome.after.outcome is not Outcome.KEPT for outcome in outcomes):
             return
         names, new = order_uses.member_names(arrangement.struct), arrangement.lay_out_flat(solution.order)
         moves = moves_of(task.order, solution.order, reasons(task, solution.order))

@@ -219,7 +219,7 @@ class JointSearch(Record, frozen=True):
                 for group in task.order.groups
             )
             facts["aims"] = tuple(_aims(task, solution))
-            facts["steps"] = tuple((each.moves, each.size) for each in solution.steps)
+            facts["steps"] = tuple((step.moves, step.size) for step in solution.steps)
             facts["is_forced"] = request.is_forced
             parts = self._parts(task, solution, after)
         builds = [each.subject.build for each in self.arranged]

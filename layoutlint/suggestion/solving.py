@@ -178,7 +178,7 @@ def _with_steps(task: OrderTask, solution: Solution, few: Solution) -> Solution:
     if task.aims[0] != "size" or not solution.order or not few.steps:
         return solution
     last = Step(task.order.count_moves(solution.order), task.value("size", solution.order), solution.order)
-    steps = (each for each in few.steps if each.moves < last.moves and each.size > last.size)
+    steps = (step for step in few.steps if step.moves < last.moves and step.size > last.size)
     return replace(solution, steps=(*steps, last))
 
 

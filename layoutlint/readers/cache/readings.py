@@ -61,7 +61,7 @@ class Malformed(ValueError):
 
 def encode(results: Iterable[Result]) -> bytes:
     """Return results of reading as compressed JSON. Raises ValueError for names that are no UTF-8."""
-    pairs = ((None, each) if isinstance(each, Unread) else (each, None) for each in results)
+    pairs = ((None, result) if isinstance(result, Unread) else (result, None) for result in results)
     document = _Document("layoutlint/reading/1", tuple(_Result(*pair) for pair in pairs))
     return zlib.compress(msgspec.json.encode(document), 1)
 

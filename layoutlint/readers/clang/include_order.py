@@ -399,7 +399,7 @@ class UnitOrder:
             own = self.places[places[-1]]
         else:
             places = self._order.all_definers[name]
-        return own < time and not any(own < self.places[each] < time for each in places)
+        return own < time and not any(own < self.places[place] < time for place in places)
 
     def _changes_nothing(self, defined: Mapping[bytes, int]) -> bool:
         """Return whether macros of the unit's own decide nothing in the texts of the order."""

@@ -86,7 +86,7 @@ class _MissedFiles(Record):
             self._add_unit(path)
         is_first = {path: path in self.seeming or path.endswith(c_units.SOURCES) for path in self._units}
         self._list([path for path, first in is_first.items() if first])
-        included = {files.real_path(file) for each in self._listings.values() for file in each.files}
+        included = {files.real_path(file) for listing in self._listings.values() for file in listing.files}
         headers = (path for path, first in is_first.items() if not first)
         self._list([path for path in headers if files.real_path(path) not in included])
         known: set[object] = set(map(files.real_path, self.seeming))

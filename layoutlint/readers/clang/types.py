@@ -273,7 +273,7 @@ class Types(Record):
     def _refuse_too_large(self, record: Cursor, cursors: list[Cursor]) -> None:
         """Raise ReadError for a struct of which libclang states wrong offsets and sizes."""
         types = map(self.lib.clang_getCursorType, cursors)
-        if sum(max(0, self.lib.clang_Type_getSizeOf(each)) for each in types) > _LARGEST:
+        if sum(max(0, self.lib.clang_Type_getSizeOf(type_)) for type_ in types) > _LARGEST:
             place = self.places.source(record)
             reason = "a struct has more than 2^59 bytes, in which libclang states wrong offsets"
             raise ReadError(place.file, f"line {place.line}: {reason}")

@@ -224,7 +224,7 @@ def _begin(unit: Unit, printed: Messages | None) -> _First | None:
         is_broken = parsed_listings.has_errors(lib, handle, unit)
     paths = listing.files - {unit.main}
     real_paths = frozenset(map(files.real_path, paths))
-    uses_main = files.real_path(unit.main) in real_paths or any(b"__BASE_FILE__" in each for each in texts)
+    uses_main = files.real_path(unit.main) in real_paths or any(b"__BASE_FILE__" in text for text in texts)
     if is_broken or uses_main or sum(map(len, texts)) < _SMALLEST:
         return None
     return _First(replace(listing, files=paths), real_paths, log)

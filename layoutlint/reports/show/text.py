@@ -79,7 +79,7 @@ def _chances(chances: Chances, line_size: int, options: ShowOptions) -> Iterator
         "is within 4 points of the true one, with a confidence of 99 %)"
     )
     yield from paragraph("  ", text, options.width)
-    shares = [(each, _line_shares(each.starts, chances, line_size)) for each in chances.members]
+    shares = [(member, _line_shares(member.starts, chances, line_size)) for member in chances.members]
     used = [
         number for number, column in enumerate(zip(*(own for _, own in shares), strict=True)) if any(column)
     ]

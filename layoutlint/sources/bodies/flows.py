@@ -206,11 +206,11 @@ def _defining(
     """
     defined = {each.function for each in flows.defined}
     functions = {name for name in sought if name.isidentifier()} - defined
-    symbols = (each for each in flows.symbols if each.struct.removesuffix(" *") in names)
-    objects = {each.name for each in symbols if " " not in each.name}
+    symbols = (symbol for symbol in flows.symbols if symbol.struct.removesuffix(" *") in names)
+    objects = {symbol.name for symbol in symbols if " " not in symbol.name}
     words = "|".join(map(re.escape, sorted(functions))) or "(?!)"
     variables = "|".join(map(re.escape, sorted(objects))) or "(?!)"
-    containers = {each.struct for each in flows.layouts if each.places and each.struct.isidentifier()}
+    containers = {layout.struct for layout in flows.layouts if layout.places and layout.struct.isidentifier()}
     structs = "|".join(map(re.escape, sorted(containers))) or "(?!)"
     pattern = re.compile(
         rf"^(?:[A-Za-z_][\w \t*]*[ \t*])?(?:{words})[ \t]*+\([^;{{}}]{{0,1000}}+\{{"

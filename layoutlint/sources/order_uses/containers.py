@@ -219,7 +219,7 @@ class _Values:
         """Yield the uses in values that follow one another; add the values for containers among them."""
         containers = self._containers[name]
         members, first = containers[0].members, run[0].member
-        if first and not any(each.member == first for each in containers):
+        if first and not any(container.member == first for container in containers):
             anonymous = self._anonymous_struct(name, first, _DEEPEST)
             if anonymous is not None:
                 yield from self._find_uses(anonymous, run, pending)
@@ -233,7 +233,7 @@ class _Values:
                 return
             place = start + number
             member = element.member or (members[place] if place < len(members) else None)
-            inner = next((each for each in containers if each.member == member), None)
+            inner = next((container for container in containers if container.member == member), None)
             if element.path:
                 yield from self._path_uses(name, inner, rest, pending)
                 return

@@ -74,11 +74,11 @@ def with_structure(macros: Table, words: frozenset[str]) -> dict[str, tuple[Macr
     chosen = {
         name: texts
         for name, texts in macros.items()
-        if any(_has_structure(each) or not words.isdisjoint(_WORD.findall(each.body)) for each in texts)
+        if any(_has_structure(text) or not words.isdisjoint(_WORD.findall(text.body)) for text in texts)
     }
     callers: dict[str, list[str]] = {}
     for name, texts in macros.items():
-        for word in {word for each in texts for word in _WORD.findall(each.body)} & macros.keys():
+        for word in {word for text in texts for word in _WORD.findall(text.body)} & macros.keys():
             callers.setdefault(word, []).append(name)
     waiting = list(chosen)
     while waiting:
@@ -197,7 +197,7 @@ class _Expansion:
             if call is None:
                 return None
             arguments, at = call
-            values = _bind(macro.parameters, [" ".join(each.split()) for each in arguments])
+            values = _bind(macro.parameters, [" ".join(argument.split()) for argument in arguments])
         inner = {key: self.expand(value, active, depth + 1) for key, value in values.items()}
         body = _substitute(macro.body, values, inner)
         return self.expand(body, active | {name}, depth + 1), at

@@ -111,7 +111,7 @@ def _placed_use(solver: Solver, one: Placed, known: KnownAddress, field: Field) 
     name, members = known.term.name, solver.subject.members
     if one.kind == "null":
         text = f"whether the address of `{name}` is 0, as it is for the first member behind a null pointer"
-        others = tuple(each for each in members if each != name)
+        others = tuple(member for member in members if member != name)
         is_first = bool(members) and members[0] == name
         may_be_first = () if is_first else others
         return OrderUse(

@@ -357,7 +357,7 @@ def _parts_behind(field: Field, path: str) -> int:
     """Return how many values fit behind the element or the member of a field that a path names."""
     if path[:1] == "[" and len(field.dims) == 1 and field.aggregate is None and path[1:-1].isdecimal():
         return max(0, (field.dims[0] or 0) - number(path[1:-1]) - 1)
-    names = [each.name for each in field.members]
+    names = [member.name for member in field.members]
     if path[:1] != "." or field.dims or path[1:] not in names or field.aggregate != "struct":
         return 0
     behind = field.members[names.index(path[1:]) + 1 :]

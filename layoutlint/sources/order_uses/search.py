@@ -180,7 +180,7 @@ class _UseSearch:
         self._settle_unions(has_one_member)
         self._search_around()
         self._settle_unions(has_one_member)
-        uses = [*facts, *(use for each in self._files for use in each.uses)]
+        uses = [*facts, *(use for file in self._files for use in file.uses)]
         uses += self._uses_by_macros()
         uses += self._unclear_uses()
         names = flow_uses.names_with_objects(self._flow_uses) if self._flow_uses else ((), ())
@@ -188,7 +188,7 @@ class _UseSearch:
         uses += self._uses_by_casts()
         uses += self._uses_by_overlays()
         uses += self._uses_by_containers()
-        marks = [mark for each in self._files for mark in each.marks]
+        marks = [mark for file in self._files for mark in file.marks]
         struct = self._subject.struct
         is_free = (
             struct.is_randomisable or struct.randomised is not None or any(m.is_randomised for m in marks)
@@ -226,7 +226,7 @@ class _UseSearch:
         else:
             self._has_more_names = self._add_names()
         self._add_macros(self._files)
-        self._files = self._search_again({each.path for each in self._files if each.mentions})
+        self._files = self._search_again({file.path for file in self._files if file.mentions})
         for _ in range(_MOST_MACRO_SEARCHES):
             missing = self._macros_to_find() - self._macros_searched
             if not missing:
@@ -275,7 +275,7 @@ class _UseSearch:
         if others is None:
             return False
         read = {files.real_path(each.file) for each in self._flows.defined}
-        naming = {each.path for each in self._files if each.mentions}
+        naming = {file.path for file in self._files if file.mentions}
         names = "|".join(map(re.escape, others))
         # Not the end of a header's name: `#include <linux/s.h>`.
         word = re.compile(rf"^(?![ \t]*#[ \t]*include).*(?:->|\.)\s*(?:{names})\b".encode(), re.MULTILINE)
@@ -310,7 +310,7 @@ class _UseSearch:
             return self._files
         chosen = [path for path in self._sources.files if path in paths]
         made = {each.path: each for each in self._search(chosen)}
-        return [each if each.unread else made.get(each.path, each) for each in self._files]
+        return [file if file.unread else made.get(file.path, file) for file in self._files]
 
     def _add_macros(self, answers: Iterable[FileUses]) -> None:
         for each in answers:
@@ -320,8 +320,8 @@ class _UseSearch:
 
     def _add_names(self) -> bool:
         """Add the typedefs and macros that lead to the struct; return whether there are more of them."""
-        aliases = {name for each in self._files for name in each.aliases} - set(self._subject.aliases)
-        arrays = {array for each in self._files for array in each.arrays} - set(self._subject.arrays)
+        aliases = {name for file in self._files for name in file.aliases} - set(self._subject.aliases)
+        arrays = {array for file in self._files for array in file.arrays} - set(self._subject.arrays)
         self._subject = with_names(self._subject, aliases, arrays)
         self._add_macros(self._files)
         callers = self._names_by_macros() | {name for name, _ in self._subject.arrays}
@@ -338,9 +338,9 @@ class _UseSearch:
             more = {
                 name
                 for name, texts in self._table.items()
-                for each in texts
-                if (value is not None and value.search(each.body)) or scan.can_paste(each, self._subject)
-                or words.search(each.body)
+                for text in texts
+                if (value is not None and value.search(text.body)) or scan.can_paste(text, self._subject)
+                or words.search(text.body)
             }  # fmt: skip
             if more <= names:
                 break
@@ -358,14 +358,14 @@ class _UseSearch:
             text = f"initialisers of structs that embed one of the {len(types):,} structs which embed it"
             self._sentences.append(text)
             types = {}
-        casts = frozenset(each.path for each in self._files if each.casts)
-        others = frozenset(overlay.other for each in self._files for overlay in each.overlays)
+        casts = frozenset(file.path for file in self._files if file.casts)
+        others = frozenset(overlay.other for file in self._files for overlay in file.overlays)
         others |= {tag for name in others if (tag := self._typedefs.get(name))}
         table = self._table
         answers = self._ask(
             SecondPass(frozenset(), self._containers, bool(casts), casts, types, table, others)
         )
-        outer = [each for answer in answers for each in answer.containers]
+        outer = [container for answer in answers for container in answer.containers]
         if outer:
             self._add_containers(outer)
             answers += self._ask(
@@ -428,7 +428,7 @@ class _UseSearch:
         """Yield the places that the text does not show."""
         if self._has_more_names:
             text = "could not be looked at: typedefs and macros that lead to it through too many others"
-            yield OrderUse("unclear", next(each.path for each in self._files if each.mentions), None, text)
+            yield OrderUse("unclear", next(file.path for file in self._files if file.mentions), None, text)
         for each in self._files:
             for place in each.unresolved:
                 text = f"could not be looked at: {place.text}"
@@ -522,24 +522,24 @@ class _UseSearch:
 
     def _search_extent(self) -> LookedAt:
         count = sum(path.endswith(".c") for path in self._sources.files)
-        mentioning = len({each.path for each in self._files if each.mentions})
+        mentioning = len({file.path for file in self._files if file.mentions})
         return LookedAt(count, len(self._sources.files) - count, mentioning)
 
     def _limits(self) -> Iterator[str]:
         """Yield sentences on what cannot be seen, or was not."""
         subject, looked_at = self._subject, self._search_extent()
-        unread = [each.path for each in self._files if each.unread]
+        unread = [file.path for file in self._files if file.unread]
         if not self._sources.files:
             yield "no C source was given: initialisers, casts, offsets and copies of ranges were not searched"
             return
         if not looked_at.sources:
             yield "headers alone were given: initialisers, casts and copies in C sources were not searched"
         if unread:
-            reason = next(each.unread for each in self._files if each.unread)
+            reason = next(file.unread for file in self._files if file.unread)
             yield f"{quantity(len(unread), 'file')} could not be searched: {first_few(unread)} ({reason})"
-        if not any(each.defines for each in self._files):
+        if not any(file.defines for file in self._files):
             yield "the definition of the struct, its comments and attributes: it is not in these files"
-        others = [each.path for each in self._files if each.is_other]
+        others = [file.path for file in self._files if file.is_other]
         if others:
             yield f"{quantity(len(others), 'file')} with another struct of this name: {first_few(others)}"
         if naming := foreign.naming(self._sources, subject):

@@ -82,7 +82,7 @@ def _common_paths(
 def _name(arrangements: Sequence[Arrangement], place: _Place) -> str:
     build, number = place
     arrangement = arrangements[build]
-    return arrangement.group_name(next(each for each in arrangement.groups if each.number == number))
+    return arrangement.group_name(next(group for group in arrangement.groups if group.number == number))
 
 
 class CommonOrder(Record, frozen=True):

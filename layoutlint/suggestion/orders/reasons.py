@@ -65,7 +65,7 @@ class _Places:
         at, declared = self._tokens.index(node), self._declared.index(node)
         self._orders.try_smaller(self._tokens, (node,), _FAR)
         places = sorted((to, holes) for _, holes, _, to in self._orders.improved)
-        nearer = (each for each in places if 0 < abs(each[0] - declared) < abs(at - declared))
+        nearer = (place for place in places if 0 < abs(place[0] - declared) < abs(at - declared))
         return [(self._orders.move(self._tokens, node, to), holes) for to, holes in nearer]
 
     def _size(self, order: tuple[int, ...]) -> int:
