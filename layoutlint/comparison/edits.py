@@ -131,7 +131,7 @@ def own_edits(before: dict[str, Place], after: dict[str, Place], growth: int) ->
 
     `growth` are the bits by which the type that declares them grew.
     """
-    walk = _Walk(before, after, _fewest_moves(before, after))
+    walk = _EditWalk(before, after, _fewest_moves(before, after))
     for path, place in after.items():
         walk.enter(path, place)
     walk.leave()
@@ -189,7 +189,7 @@ def longest_ascent(numbers: Sequence[int], weights: Sequence[int] = ()) -> Itera
         reached = previous[reached]
 
 
-class _Walk(Record):
+class _EditWalk(Record):
     """A walk through the new fields in declared order, which assigns each shift to the edits before it."""
 
     before: dict[str, Place]

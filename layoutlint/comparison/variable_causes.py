@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from enum import Enum
 
-from layoutlint.comparison.variable_pairs import Gap, Node, Pairing, Region
+from layoutlint.comparison.variable_pairs import Gap, Pairing, Region, VariableNode
 from layoutlint.model.record import Record, replace
 from layoutlint.model.variables import Variable
 
@@ -84,7 +84,7 @@ def _cause(pairing: Pairing, gap: Gap, first: Variable, growth: int) -> Cause:
     return Cause(kind, node.name, section, (old, new), growth, len(edits) - 1, 0, 0)
 
 
-def _kind(node: Node, is_in_row: bool) -> CauseKind:
+def _kind(node: VariableNode, is_in_row: bool) -> CauseKind:
     if node.is_group:
         return CauseKind.NUMBERED
     if node.old is None or node.new is None:

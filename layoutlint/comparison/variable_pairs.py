@@ -18,7 +18,7 @@ _COUNTED = re.compile(r"^(__UNIQUE_ID_.*?)_*\d+$")
 """Names with a counter (`__UNIQUE_ID` in include/linux/compiler.h)."""
 
 
-class Node(Record):
+class VariableNode(Record):
     """A variable of one input or of both, or all of one name that cannot be distinguished."""
 
     name: str
@@ -39,7 +39,7 @@ class Node(Record):
 class Pairing(Record, frozen=True):
     """The variables of two inputs by their identity."""
 
-    nodes: list[Node]
+    nodes: list[VariableNode]
     old: list[int]
     """The number of the node of each variable of the old input."""
     new: list[int]
@@ -109,7 +109,7 @@ class _Pairer:
     def __init__(self, old: VariableTable, new: VariableTable) -> None:
         self._tables = old.variables, new.variables
         self._names = [plain_name(v.name) for v in old.variables], [plain_name(v.name) for v in new.variables]
-        self._nodes: list[Node] = []
+        self._nodes: list[VariableNode] = []
         self._numbers: tuple[list[int], list[int]] = ([-1] * len(old.variables), [-1] * len(new.variables))
 
     def pair_groups(self) -> None:
@@ -138,7 +138,7 @@ class _Pairer:
                 if number == -1:
                     variable = self._tables[side][index]
                     own = (None, variable) if side else (variable, None)
-                    self._numbers[side][index] = self._add(Node(variable.name, *own))
+                    self._numbers[side][index] = self._add(VariableNode(variable.name, *own))
         return Pairing(self._nodes, *self._numbers, {})
 
     def _unpaired_rows(self, side: int) -> Iterator[int]:
@@ -195,17 +195,17 @@ class _Pairer:
 
     def _pair(self, old: int, new: int) -> None:
         variables = self._tables[0][old], self._tables[1][new]
-        self._numbers[0][old] = self._numbers[1][new] = self._add(Node(variables[1].name, *variables))
+        self._numbers[0][old] = self._numbers[1][new] = self._add(VariableNode(variables[1].name, *variables))
 
     def _join(self, rest: tuple[list[int], list[int]]) -> None:
         """Make one node of variables that nothing tells apart."""
         first = self._tables[1][rest[1][0]]
-        number = self._add(Node(plain_name(first.name), is_group=True))
+        number = self._add(VariableNode(plain_name(first.name), is_group=True))
         for side in (0, 1):
             for index in rest[side]:
                 self._numbers[side][index] = number
 
-    def _add(self, node: Node) -> int:
+    def _add(self, node: VariableNode) -> int:
         self._nodes.append(node)
         return len(self._nodes) - 1
 

@@ -7,20 +7,21 @@ how many placements: one in a linked file, in an object file one for each base o
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from math import gcd
 
 from layoutlint.comparison.layouts import NotCompared, Presence
 from layoutlint.comparison.variable_causes import Cause, find_causes
 from layoutlint.comparison.variable_pairs import (
-    Node,
     Pairing,
+    Region,
+    VariableNode,
     find_regions,
     join_renamed,
     pair_variables,
     plain_name,
 )
-from layoutlint.comparison.variable_sharing import Sharing, TooClose
 from layoutlint.model.json_object import JsonObject, Natural
 from layoutlint.model.record import Record, replace
 from layoutlint.model.variables import Variable, VariableTable
@@ -29,6 +30,8 @@ from layoutlint.phrases import first_few, quantity
 _FEW = 40
 """The number of variables up to which all that only moved are described."""
 _Tables = tuple[VariableTable, VariableTable]
+_MOST_PAIRS = 4_000_000
+"""The most pairs of variables on one line, of one input."""
 
 
 class VariableQuery(Record, frozen=True):
@@ -166,7 +169,7 @@ def compare_variables(
         else:
             tables.append(result)
     if tables and query.patterns:
-        names = {plain_name(each.name) for table in (*befores, *afters) for each in table.variables}
+        names = {plain_name(variable.name) for table in (*befores, *afters) for variable in table.variables}
         unmatched = (p for p in query.patterns if not any(fnmatchcase(name, p) for name in names))
         not_compared += (NotCompared(p, "no variable of this name in either input") for p in unmatched)
     for table in tables:
@@ -226,6 +229,124 @@ def _ambiguity_notes(tables: Iterable[TableComparison], query: VariableQuery) ->
         yield f"{quantity(number, 'static variable')} of one name and unit, not matched: {names}"
 
 
+class _TooClose(Exception):
+    """Too many variables share lines: the symbol table is damaged, or the lines are very long."""
+
+
+class _Sharing:
+    """The pairs of variables on one line before and now, with the bytes of a line at which they are."""
+
+    def __init__(
+        self,
+        pairing: Pairing,
+        regions: Sequence[Region],
+        tables: tuple[VariableTable, VariableTable],
+        line: int,
+    ) -> None:
+        self.line = line
+        self._count = len(pairing.nodes)
+        self.steps: tuple[dict[str, int], dict[str, int]] = (_steps(tables[0], line), _steps(tables[1], line))
+        self._companions = bytearray(self._count), bytearray(self._count)
+        groups = {number for number, node in enumerate(pairing.nodes) if node.is_group}
+        before = self._find_pairs(regions, 0, groups, pairing.joined)
+        after = self._find_pairs(regions, 1, groups, {})
+        # Lists of numbers that exist: millions of pairs can differ.
+        self._changed = [key for key, shared in before.items() if after.get(key) != shared]
+        self._changed += [key for key in after if key not in before]
+        self._pairs = before, after
+        self._touched = {key // self._count for key in self._changed}
+        self._touched.update(key % self._count for key in self._changed)
+        self.regrouped = {n for n in self._touched if pairing.nodes[n].old and pairing.nodes[n].new}
+
+    def neighbours(self, nodes: set[int]) -> dict[int, list[tuple[int, int, int]]]:
+        """Return for each of some nodes the others with which it shares other placements than before.
+
+        Each has the bytes of a line at which they shared one, and at which they do now.
+        """
+        pairs: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        before, after = self._pairs
+        for key in self._changed if nodes else ():
+            first, second = divmod(key, self._count)
+            if first in nodes:
+                pairs[first].append((second, before.get(key, 0), after.get(key, 0)))
+            if second in nodes:
+                pairs[second].append((first, before.get(key, 0), after.get(key, 0)))
+        return pairs
+
+    def is_alone(self, node: int, side: int) -> bool:
+        """Return whether no other variable is on the lines of one."""
+        return not self._companions[side][node]
+
+    def is_unchanged(self, number: int, node: VariableNode) -> bool:
+        """Return whether a variable is as before, among the same ones."""
+        if node.old is None or node.new is None or number in self._touched:
+            return False
+        if (node.old.size, node.old.section) != (node.new.size, node.new.section):
+            return False
+        is_moved = (node.old.address - node.new.address) % self.line != 0
+        return not is_moved and node.old.name == node.new.name
+
+    def is_placed_otherwise(self, number: int, node: VariableNode) -> bool:
+        """Return whether a variable straddles lines, or is alone on them, in other placements."""
+        if self.is_alone(number, 0) != self.is_alone(number, 1):
+            return True
+        return self.crossings(node.old, 0) != self.crossings(node.new, 1)
+
+    def step(self, variable: Variable | None, side: int) -> int:
+        """Return the distance of bases of the region with a variable."""
+        steps = self.steps[side]
+        return self.line if variable is None else steps.get(variable.section) or steps[""]
+
+    def crossings(self, variable: Variable | None, side: int) -> int:
+        """Return the bytes of a line at which a variable is on two lines although one could hold it."""
+        if variable is None or variable.size > self.line:
+            return 0
+        step = self.step(variable, side)
+        return (variable.last // step - variable.address // step) * step
+
+    def _find_pairs(
+        self, regions: Sequence[Region], side: int, groups: set[int], joined: dict[int, int]
+    ) -> dict[int, int]:
+        """Return the pairs that share a line, by their nodes, with the bytes of a line at which they do.
+
+        Two variables, of which the first ends at byte e and the other starts at s, share a line unless one
+        starts in e + 1 ... s. Raises TooClose.
+        """
+        pairs: dict[int, int] = {}
+        count, companions, comparisons = self._count, self._companions[side], 0
+        for region in regions:
+            row = (region.old, region.new)[side]
+            step = self.steps[side].get(region.name, self.line)
+            total = self.line // step
+            nodes = [joined.get(number, number) for number, _ in row]
+            starts = [variable.address // step for _, variable in row]
+            for index, (_, variable) in enumerate(row):
+                node, end = nodes[index], variable.last // step
+                reach = end + total
+                for other in range(index + 1, len(row)):
+                    if starts[other] >= reach:
+                        break
+                    comparisons += 1
+                    second = nodes[other]
+                    if node == second or (node in groups and second in groups):
+                        continue
+                    companions[node] = companions[second] = 1
+                    key = node * count + second if node < second else second * count + node
+                    shared = total * step if starts[other] <= end else (reach - starts[other]) * step
+                    if key not in pairs or pairs[key] < shared:
+                        pairs[key] = shared
+                if comparisons > _MOST_PAIRS:
+                    raise _TooClose(f"more than {_MOST_PAIRS:,} pairs of variables can share a line")
+        return pairs
+
+
+def _steps(table: VariableTable, line: int) -> dict[str, int]:
+    """Return the distance of bases of each region: the line for addresses that are known."""
+    if table.is_linked:
+        return {"": line, **{section.name: line for section in table.sections}}
+    return {section.name: gcd(section.align, line) for section in table.sections}
+
+
 def _compare_tables(tables: _Tables, query: VariableQuery, label: str) -> TableComparison | str:
     """Compare the variables of two files; return the reason if they cannot be compared."""
     old, new = tables
@@ -237,8 +358,8 @@ def _compare_tables(tables: _Tables, query: VariableQuery, label: str) -> TableC
     regions = list(find_regions(pairing, old, new))
     join_renamed(pairing, regions)
     try:
-        sharing = Sharing(pairing, regions, tables, line)
-    except TooClose as error:
+        sharing = _Sharing(pairing, regions, tables, line)
+    except _TooClose as error:
         return str(error)
     selected = {n for n, node in enumerate(pairing.nodes) if query.is_selected(plain_name(node.name))}
     regrouped = sharing.regrouped & selected
@@ -278,7 +399,7 @@ def _ambiguous_names(pairing: Pairing, selected: set[int]) -> tuple[tuple[str, i
 
 
 def _changes(
-    pairing: Pairing, sharing: Sharing, tables: _Tables, query: VariableQuery, selected: set[int]
+    pairing: Pairing, sharing: _Sharing, tables: _Tables, query: VariableQuery, selected: set[int]
 ) -> Iterator[VariableChange]:
     """Yield the variables to describe, by name."""
     are_few = len(sharing.regrouped & selected) <= _FEW
@@ -298,7 +419,7 @@ def _changes(
         yield replace(change, is_named=is_named, constant_section=_constant_section(node, tables))
 
 
-def _constant_section(node: Node, tables: _Tables) -> str:
+def _constant_section(node: VariableNode, tables: _Tables) -> str:
     """Return where a variable is, or was, if nothing writes it there; empty if it is nowhere."""
     if (node.old is None) == (node.new is None):
         return ""
@@ -306,7 +427,7 @@ def _constant_section(node: Node, tables: _Tables) -> str:
     return other.constants.get((node.variable.name, node.variable.unit), "")
 
 
-def _is_edited(node: Node) -> bool:
+def _is_edited(node: VariableNode) -> bool:
     """Return whether a variable changed itself, and not only its neighbours."""
     if node.old is None or node.new is None or _presence(node) is Presence.RENAMED:
         return True
@@ -314,7 +435,7 @@ def _is_edited(node: Node) -> bool:
 
 
 def _change(
-    number: int, pairing: Pairing, sharing: Sharing, neighbours: list[tuple[int, int, int]]
+    number: int, pairing: Pairing, sharing: _Sharing, neighbours: list[tuple[int, int, int]]
 ) -> VariableChange:
     node = pairing.nodes[number]
     steps = sharing.step(node.old, 0), sharing.step(node.new, 1)
@@ -339,7 +460,7 @@ def _change(
     )
 
 
-def _presence(node: Node) -> Presence:
+def _presence(node: VariableNode) -> Presence:
     if node.old is None or node.new is None:
         return Presence.ADDED if node.old is None else Presence.REMOVED
     if node.old.name == node.new.name:

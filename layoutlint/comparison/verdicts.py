@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from itertools import product
 
-from layoutlint.comparison.alignment_cases import compare_cases
 from layoutlint.comparison.contents import Contents
 from layoutlint.comparison.definitions import Definition, match
 from layoutlint.comparison.layouts import LayoutComparison
 from layoutlint.comparison.scope import Scopes
-from layoutlint.comparison.standings import Key, Status, compare_standings, finding_key, standing
+from layoutlint.comparison.standings import Key, Standing, Status, compare_standings, finding_key, standing
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.rule import VARIABLES, Rule, Severity
-from layoutlint.judgement.verdict import Outcome
-from layoutlint.model.record import Record
+from layoutlint.judgement.verdict import Outcome, Verdict
+from layoutlint.model.record import Record, replace
 
 _NOT_JUDGED = "the rule no longer judges it"
 
@@ -179,6 +179,44 @@ def _pair_equal(
     return pairs, left[0], left[1]
 
 
+def _compare_cases(old: Finding | None, new: Finding | None, are_layouts_same: bool) -> Status | None:
+    """Return how two findings compare of which one depends on an alignment that is not known.
+
+    If all cases compare alike, that is the status. Two equal definitions with the same cases are the same, as
+    are those of which one input states the alignment, if its verdict is one of the cases; for the alignment
+    of containers only if the layouts of all structs are the same. None if it depends on the alignment, or if
+    nothing does.
+    """
+    if old is None or new is None or not (old.verdict.cases or new.verdict.cases):
+        return None
+    before, after = _cases(old), _cases(new)
+    if any(case.outcome is Outcome.UNKNOWN for case in (*before, *after)):
+        return None
+    states = [{_state(one, case) for case in cases} for one, cases in ((old, before), (new, after))]
+    statuses = {compare_standings(first, second) for first, second in product(*states)}
+    if len(statuses) == 1:
+        return statuses.pop()
+    if old.verdict.cases and new.verdict.cases:
+        return Status.SAME if _has_equal_struct(old, new) and states[0] == states[1] else None
+    needs_containers = old.verdict.needs_containers or new.verdict.needs_containers
+    is_certain = _has_equal_struct(old, new) and (are_layouts_same or not needs_containers)
+    return Status.SAME if is_certain and states[0] & states[1] else None
+
+
+def _cases(finding: Finding) -> tuple[Verdict, ...]:
+    return finding.verdict.cases or (finding.verdict,)
+
+
+def _state(finding: Finding, case: Verdict) -> Standing:
+    return standing(replace(finding, verdict=case))
+
+
+def _has_equal_struct(old: Finding, new: Finding) -> bool:
+    if old.struct is None or new.struct is None or old.struct.target.name != new.struct.target.name:
+        return False
+    return Contents().is_same_layout(old.struct, new.struct)
+
+
 def _compare(
     old: Finding | None,
     new: Finding | None,
@@ -188,7 +226,7 @@ def _compare(
 ) -> RuleChange:
     """Compare two findings; `reasons` are why the new input has no finding on a struct."""
     reason = _reason_of_absence(old, new, reasons, scopes)
-    status = None if reason else compare_cases(old, new, are_layouts_same)
+    status = None if reason else _compare_cases(old, new, are_layouts_same)
     if status is not None:
         return RuleChange(old, new, status)
     reason = reason or _reason_of_unknown(old, new)

@@ -85,15 +85,11 @@ def _scalar_masks(member: Field, size: int) -> tuple[int, int]:
 
 def _is_whole(member: Field) -> bool:
     """Return whether code accesses a field as a whole only: a pointer, or a floating-point number."""
-    texts = [_element(str(ctype)) for ctype in (member.type, *member.underlying_types)]
+    texts = [_DIMENSIONS.sub("", str(ctype)) for ctype in (member.type, *member.underlying_types)]
     return member.is_function_pointer or any("*" in text or _FLOATING.search(text) for text in texts)
 
 
 _FLOATING = re.compile(r"\b(?:float|double)\b")
-
-
-def _element(text: str) -> str:
-    return _DIMENSIONS.sub("", text)
 
 
 def _bit_field_mask(member: Field) -> tuple[int, int]:

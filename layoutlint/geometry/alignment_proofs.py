@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from layoutlint.geometry.definitions import Shapes, element_bits
+from layoutlint.geometry.definitions import FieldShapes, element_bits
 from layoutlint.geometry.layout import Layout
 from layoutlint.model import possible_alignments
 from layoutlint.model.reading import Reading, Unread
@@ -19,7 +19,7 @@ class Evidence:
 
     def __init__(self, readings: Iterable[Reading]) -> None:
         self._readings = tuple(readings)  # fields are compared by identity
-        self._shapes = Shapes()
+        self._shapes = FieldShapes()
         self._remaining: dict[tuple[str | None, int | None, int], list[tuple[frozenset[str], int]]] = {}
         """The names of types with masks of possible alignments, by aggregate, size in bits, and shape."""
         for reading in self._readings:

@@ -36,7 +36,7 @@ class Definitions:
         """Nodes by name (or ANY), aggregate, and shape of the fields; filled on first use."""
         self._by_content: dict[str, dict[tuple[object, ...], Node]] = {}
         """For names with several definitions, the nodes by content."""
-        self._shapes = Shapes()
+        self._shapes = FieldShapes()
 
     def find_equal(self, struct: Struct, namesakes: list[Node]) -> Node | None:
         """Return the definition in `namesakes` with equal content, ignoring its files; None for none."""
@@ -94,7 +94,7 @@ class Definitions:
             table.setdefault((name, struct.aggregate, fields), {})[node] = None
 
 
-class Shapes:
+class FieldShapes:
     """Numbers for tuples of fields: equal tuples have equal numbers. Each tuple is compared once."""
 
     def __init__(self) -> None:

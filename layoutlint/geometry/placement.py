@@ -23,7 +23,7 @@ ELEMENT, ASSUMED = "element", "assumed element"
 """Items of a row: elements of an array, or elements of an assumed array."""
 
 
-class Row(Record, frozen=True):
+class ObjectRow(Record, frozen=True):
     """Objects of a struct in a row."""
 
     item: str
@@ -48,7 +48,7 @@ class Placements(Record, frozen=True):
     why: str
     parts: tuple[Placements, ...] = ()
     """The placements at each place, if the object can be at several."""
-    rows: tuple[Row, ...] = ()
+    rows: tuple[ObjectRow, ...] = ()
     """The rows of objects of the struct that this object can be in, as far as they are known."""
     in_pairs: bool = False
     """Whether `line_size` is that of an aligned pair of the target's lines."""
@@ -137,11 +137,11 @@ def placements(
     return Placements(line, _multiples(gcd(step, line), line), why, rows=_assumed_rows(layout, step, line))
 
 
-def _assumed_rows(layout: Layout, step: int, line: int) -> tuple[Row, ...]:
+def _assumed_rows(layout: Layout, step: int, line: int) -> tuple[ObjectRow, ...]:
     """Return the row of an assumed array of objects at multiples of `step`; none with a flexible array."""
     if layout.open_end is not None or not layout.size:
         return ()
-    return (Row(ASSUMED, layout.size, _multiples(gcd(step, layout.size, line), line)),)
+    return (ObjectRow(ASSUMED, layout.size, _multiples(gcd(step, layout.size, line), line)),)
 
 
 @lru_cache(maxsize=64)  # with lines of 1 MiB they take longer than all else of a struct
@@ -176,7 +176,7 @@ def _stored_placements(storage: Storage, request: AllocationRequest, line: int) 
 
 def _element_rows(
     starts: set[int], stride: int, count: int | None, line: int, back: int = 0
-) -> tuple[Row, ...]:
+) -> tuple[ObjectRow, ...]:
     """Return the row of the array elements that have another after them: all but the last.
 
     `back` is the distance in bytes from the part of the next element to the same part of the element before
@@ -187,9 +187,9 @@ def _element_rows(
     return _nonempty_row(ELEMENT, stride - back, element_starts(starts, stride, count and count - 1, line))
 
 
-def _nonempty_row(item: str, step: int, bases: set[int]) -> tuple[Row, ...]:
+def _nonempty_row(item: str, step: int, bases: set[int]) -> tuple[ObjectRow, ...]:
     """Return the row, or none if all objects are at one place because they have no size."""
-    return (Row(item, step, tuple(sorted(bases))),) if step > 0 else ()
+    return (ObjectRow(item, step, tuple(sorted(bases))),) if step > 0 else ()
 
 
 def combine_placements(alternatives: Sequence[Placements]) -> Placements:
@@ -263,7 +263,7 @@ def embedded_starts(container: Container, outer: Placements) -> set[int] | None:
     return starts
 
 
-def _embedded_rows(container: Container, outer: Placements) -> Iterator[Row]:
+def _embedded_rows(container: Container, outer: Placements) -> Iterator[ObjectRow]:
     """Yield the rows of an embedded struct: next elements of each array, then the next container after the
     last element.
     """
@@ -317,7 +317,7 @@ def _overlap(first: range, second: range) -> bool:
     return first.start < second.stop and second.start < first.stop
 
 
-def bases_shared_with_next(a: Place, b: Place, row: Row, line_size: int) -> tuple[int, ...]:
+def bases_shared_with_next(a: Place, b: Place, row: ObjectRow, line_size: int) -> tuple[int, ...]:
     """Return the bases of a row at which a field shares a line with a field of the next object."""
     if a.is_empty or b.is_empty or row.step + b.offset - a.end >= line_size:
         return ()

@@ -23,7 +23,7 @@ class TooManySpots(Exception):
     """Raised if an embedded struct is in more array elements than are judged; the text names the array."""
 
 
-class Step(Record, frozen=True):
+class PathStep(Record, frozen=True):
     """One member on the path from a container down to an embedded struct, and its siblings."""
 
     members: tuple[Field, ...]
@@ -74,7 +74,7 @@ class Spot(Record, frozen=True):
     path: str
     """Path with element indices; empty for an unnamed member."""
     bit_offset: int
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
     """The members on the path, from the container inwards."""
 
     def own_siblings(self, low: int, high: int) -> tuple[Place, ...]:
@@ -303,7 +303,7 @@ def _make_spot(container: Container, struct: Struct, indices: tuple[int, ...]) -
     return Spot(_format_path(steps), container.bit_offset + distance, steps)
 
 
-def _format_path(steps: tuple[Step, ...]) -> str:
+def _format_path(steps: tuple[PathStep, ...]) -> str:
     last = steps[-1]
     if last.on.name is None:
         return last.prefix.removesuffix(".")
@@ -325,7 +325,7 @@ def _differing_elements(array: Array, line_size: int) -> list[int]:
     return [*first, *range(max(len(first), array.count - near), array.count)]
 
 
-def _walk_steps(container: Container, struct: Struct, indices: tuple[int, ...]) -> Iterator[Step]:
+def _walk_steps(container: Container, struct: Struct, indices: tuple[int, ...]) -> Iterator[PathStep]:
     """Yield the members on the path from a container to the chosen elements."""
     members, is_union, is_last = container.struct.fields, container.struct.aggregate == "union", True
     names = container.path.split(".") if container.path else []
@@ -333,7 +333,7 @@ def _walk_steps(container: Container, struct: Struct, indices: tuple[int, ...]) 
     prefix, start, bits_left = "", 0, container.bit_offset
     while (on := _next_member(members, names, bits_left, struct)) is not None:
         array, index = next(arrays) if on.dims else (None, 0)
-        yield Step(members, is_union, prefix, start, is_last, on, array, index)
+        yield PathStep(members, is_union, prefix, start, is_last, on, array, index)
         is_last = is_last and (is_union or on is members[-1])
         bits_left -= on.bit_offset
         start += on.bit_offset + (index * (array.bit_stride or 0) if array is not None else 0)

@@ -39,7 +39,7 @@ class AttachedComment(Record, frozen=True):
     words: frozenset[str] = frozenset()
 
 
-class _Part(Record, frozen=True):
+class _Code(Record, frozen=True):
     """Code between two marks: its start, its end, and the mark after it."""
 
     start: int
@@ -188,11 +188,11 @@ class Text:
                 else:
                     yield from self._attach(comment, index - 1, closing)
 
-    def _part(self, index: int) -> _Part:
+    def _part(self, index: int) -> _Code:
         end, mark = self._marks[index + 1]
-        return _Part(self._marks[index][0] + 1, end, mark)
+        return _Code(self._marks[index][0] + 1, end, mark)
 
-    def _code_start(self, part: _Part) -> int:
+    def _code_start(self, part: _Code) -> int:
         """Return the start of the code of a part; its end if it has none."""
         code = self._code[part.start : part.end]
         return part.start + len(code) - len(code.lstrip())

@@ -10,7 +10,7 @@ from layoutlint.model.json_object import JsonObject, Natural, Positive
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
-from layoutlint.readers.profiles.records import Code, Counts, Format, Header, Role, Touch
+from layoutlint.readers.profiles.records import Code, Counts, Format, ReportHeader, Role, Touch
 
 Certainty = Literal["given", "unique", "likely"]
 """How the place of an object on a line is known: stated by the user; the only place that explains all
@@ -214,7 +214,7 @@ class ReportSummary(Record, frozen=True):
 
     path: str
     formats: tuple[Format, ...]
-    header: Header
+    header: ReportHeader
     listed: int
     lines: int
     """Cache lines with offsets."""

@@ -11,8 +11,8 @@ from layoutlint.geometry.layout import Place
 from layoutlint.geometry.placement import (
     ASSUMED,
     ELEMENT,
+    ObjectRow,
     Placements,
-    Row,
     bases_shared_with_next,
     shared_bases,
 )
@@ -130,7 +130,7 @@ class AdjacentObjects(Record, frozen=True):
     with them.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[ObjectRow, ...]
     pairs: tuple[Pair, ...]
     """Pairs of a field of the object and one of a neighbour."""
     is_unknown: bool = False
@@ -194,7 +194,7 @@ def judge_apart(
     return replace(verdict, shared=tuple(shared))
 
 
-_CrossPair = tuple[Place, Place, Row]
+_CrossPair = tuple[Place, Place, ObjectRow]
 """A field of an object, one of the next object, and their row."""
 
 
@@ -214,7 +214,7 @@ def _violations_across(
     }
 
 
-def _bases_of_both(row: Row, bases: tuple[int, ...], line: int) -> tuple[int, ...]:
+def _bases_of_both(row: ObjectRow, bases: tuple[int, ...], line: int) -> tuple[int, ...]:
     """Return the bases of objects of a row, and of the objects after them."""
     return (*bases, *((base + row.step) % line for base in bases))
 

@@ -14,7 +14,7 @@ _WRITTEN = "hot-write"
 _NOT_HOT = ("", "cold")
 
 
-class Stray(Record, frozen=True):
+class StrayField(Record, frozen=True):
     """A field whose declared access does not match its group."""
 
     place: Place
@@ -25,7 +25,7 @@ class Stray(Record, frozen=True):
     is_hot: bool
 
 
-def find_strays(context: Context, groups: Groups) -> tuple[Stray, ...]:
+def find_strays(context: Context, groups: Groups) -> tuple[StrayField, ...]:
     """Return the fields whose declared accesses of sides do not match their group, in declared order."""
     by_place: dict[Place, list[Access]] = {}
     for access in context.accesses if any(access.side for access in context.accesses) else ():
@@ -44,16 +44,18 @@ def combine_uses(accesses: Iterable[Access]) -> Use | None:
     return Use(written, frozenset(access.side for access in hot)) if hot else None
 
 
-def _make_stray(place: Place, use: Use | None, group: Group | None, side_groups: list[Group]) -> Stray | None:
+def _make_stray(
+    place: Place, use: Use | None, group: Group | None, side_groups: list[Group]
+) -> StrayField | None:
     fitting = next((candidate for candidate in side_groups if candidate.use == use), None)
     if group is not None and group not in side_groups:
         return None
     if fitting is None if group is None else group.use == use:
         return None
-    return Stray(place, group.name if group else "", fitting.name if fitting else "", use is not None)
+    return StrayField(place, group.name if group else "", fitting.name if fitting else "", use is not None)
 
 
-def describe_strays(strays: Iterable[Stray]) -> Iterator[str]:
+def describe_strays(strays: Iterable[StrayField]) -> Iterator[str]:
     """Describe stray fields, with one sentence for all that have the same group and belong in the same other
     group.
     """

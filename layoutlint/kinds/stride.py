@@ -15,8 +15,8 @@ from layoutlint.geometry.placement import (
     ASSUMED,
     ELEMENT,
     LINUX_ATTRIBUTE,
+    ObjectRow,
     Placements,
-    Row,
     bases_shared_with_next,
     element_starts,
 )
@@ -199,7 +199,7 @@ class Stride(Record, frozen=True):
         starts = {base: {(base + array.offset) % line} for base in placements.bases}
         first_of_pairs = None if count is None else count - 1
         at = {base: element_starts(start, step, first_of_pairs, line) for base, start in starts.items()}
-        row = Row(ELEMENT, step, tuple(sorted(set().union(*at.values()))))
+        row = ObjectRow(ELEMENT, step, tuple(sorted(set().union(*at.values()))))
         inside = Context(Layout(element), placements, finder=context.finder)
         written = context.element_fields(array, inside, types)
         verdict = self._judge_rows(inside, placements, [(row, at)], array, written)
@@ -279,9 +279,9 @@ _MOST_PAIRS = 100_000
 """Maximum number of pairs of fields to compare: only a union, or thousands of bit-fields on a line, have
 more."""
 _MANY = {ELEMENT: "elements", "object": "objects", "block": "blocks"}
-_Spread = tuple[Row, dict[int, set[int]]]
+_Spread = tuple[ObjectRow, dict[int, set[int]]]
 """A row of objects, and their positions on a line for each base."""
-_CrossPair = tuple[Place, Place, Row]
+_CrossPair = tuple[Place, Place, ObjectRow]
 """A field of an object, one of the next object, and their row."""
 
 
@@ -290,7 +290,7 @@ def _fields_or_all(paths: tuple[str, ...], context: Context) -> tuple[Place, ...
 
 
 def _near_pairs(
-    ours: tuple[Place, ...], theirs: tuple[Place, ...], row: Row, line_size: int
+    ours: tuple[Place, ...], theirs: tuple[Place, ...], row: ObjectRow, line_size: int
 ) -> list[tuple[Place, Place]]:
     """Return pairs of a field of an object and one of the next, from either side, less than a line apart."""
     reach = line_size - row.step
@@ -320,11 +320,11 @@ def _pairs_within_reach(
                 yield a, others[number]
 
 
-def _item_name(row: Row) -> str:
+def _item_name(row: ObjectRow) -> str:
     return ELEMENT if row.item == ASSUMED else row.item
 
 
-def _describe_pair(a: Place, b: Place, row: Row, array: Place | None, unit: str) -> str:
+def _describe_pair(a: Place, b: Place, row: ObjectRow, array: Place | None, unit: str) -> str:
     first, second = ("k", "k+1") if array is not None else ("0", "1")
     item = _item_name(row)
     of_array = f" of `{array.path}`" if array is not None else ""
@@ -370,7 +370,7 @@ def _element_struct(
     return replace(struct, name=name, aggregate=aggregate, bit_size=bits, fields=fields), bits // 8, count
 
 
-def _advice(row: Row, pairs: list[tuple[Place, Place]], placements: Placements, is_array: bool) -> str:
+def _advice(row: ObjectRow, pairs: list[tuple[Place, Place]], placements: Placements, is_array: bool) -> str:
     line = placements.line_size
     advice = separate_elements(row.step, placements)
     is_bare = all(not place.path for pair in pairs for place in pair)
@@ -382,7 +382,7 @@ def _advice(row: Row, pairs: list[tuple[Place, Place]], placements: Placements, 
     return advice if more is None else f"{advice}; {more} bytes of padding at the end do as well"
 
 
-def _padding(row: Row, pairs: list[tuple[Place, Place]], line: int) -> int | None:
+def _padding(row: ObjectRow, pairs: list[tuple[Place, Place]], line: int) -> int | None:
     """Return the fewest bytes after each element with which none share a line, wherever the first starts.
 
     None if alignment needs as few.

@@ -1,16 +1,25 @@
-"""Arrangements of a struct: the sides of a rule, or named fields, as roles of cores at some bases."""
+"""Arrangements of a struct: the sides of a rule, or named fields, as roles of cores at some bases,
+with the words by which a program accesses fields."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, product
+from math import gcd
 
 from layoutlint.geometry.layout import Place
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.sides import Side
 from layoutlint.judgement.verdict import Outcome, Verdict
-from layoutlint.measurement.experiment import Arrangement, Experiment, FieldAccess, Mode, Operation, Role
-from layoutlint.measurement.words import MOST_REACH, MOST_WORDS, field_access
+from layoutlint.measurement.experiment import (
+    Arrangement,
+    Experiment,
+    FieldAccess,
+    Mode,
+    Operation,
+    Role,
+    Word,
+)
 from layoutlint.model.paths import overlap
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
@@ -20,6 +29,12 @@ _READS = ("hot-read", "read-mostly")
 _WRITES = ("hot-write",)
 MOST_ROLE_WORDS = 512
 """Maximum number of accesses of one core; each is a line of the program."""
+_WIDEST = 8
+"""Bytes of the widest access."""
+MOST_WORDS = 64
+"""Maximum number of words of one field: of a larger one, the first and the last are accessed."""
+_MOST_REACH = 1 << 20
+"""Bytes of the largest struct that is measured."""
 
 
 class Uses(Record, frozen=True):
@@ -154,6 +169,48 @@ def _arrangement(
     return replace(arrangement, affected=tuple(_affected_bases(mode, arrangement, line_size)))
 
 
+def field_access(
+    place: Place, operation: Operation, is_assumed: bool, bases: Iterable[int], line_size: int
+) -> FieldAccess:
+    """Return the accesses to a field of an object that can be at some bases. Raises ValueError for none."""
+    if place.size is None or place.is_flexible:
+        raise ValueError(f"the size of `{place.path}` is not known")
+    if place.is_empty:
+        raise ValueError(f"`{place.path}` is empty: there is nothing to access")
+    if place.end > _MOST_REACH:
+        raise ValueError(
+            f"`{place.path}` ends at byte {place.end:,}; only the first {_MOST_REACH:,} bytes of a struct "
+            "are measured"
+        )
+    widest = gcd(_WIDEST, line_size, *bases)
+    words = _words(place.offset, place.end, widest, operation)
+    return FieldAccess(place.path, place.offset, place.size, operation, is_assumed, words)
+
+
+def _words(start: int, end: int, widest: int, operation: Operation) -> tuple[Word, ...]:
+    """Return the naturally aligned words of bytes [start, end)."""
+    words: list[Word] = []
+    at = start
+    while at < end and len(words) < MOST_WORDS // 2:
+        width = _width(at, end - at, widest)
+        words.append(Word(operation, width, at))
+        at += width
+    last: list[Word] = []
+    while end > at and len(last) < MOST_WORDS // 2:
+        width = _width(end, end - at, widest)
+        end -= width
+        last.append(Word(operation, width, end))
+    return (*words, *reversed(last))
+
+
+def _width(at: int, most: int, widest: int) -> int:
+    """Return the width of a word that is aligned to itself at `at` and has at most `most` bytes."""
+    width = widest
+    while at % width or width > most:
+        width //= 2
+    return width
+
+
 def _refuse_unmeasurable(role: Role) -> None:
     if not role.words:
         raise ValueError("all of its fields are declared `cold`: nothing accesses them")
@@ -161,16 +218,16 @@ def _refuse_unmeasurable(role: Role) -> None:
         raise ValueError(
             f"one side has {len(role.words):,} words, and at most {MOST_ROLE_WORDS} are measured; name fields"
         )
-    if role.distance > MOST_REACH:
+    if role.distance > _MOST_REACH:
         raise ValueError(
-            f"the next object is {role.distance:,} bytes on, and at most {MOST_REACH:,} are possible"
+            f"the next object is {role.distance:,} bytes on, and at most {_MOST_REACH:,} are possible"
         )
 
 
 def _fields(side: Side, subject: Subject, uses: Uses, line_size: int) -> tuple[FieldAccess, ...]:
     places = [place for place in side.places if not place.is_empty] or side.places
     fields = (_field(place, side, subject, uses, line_size) for place in places)
-    return tuple(each for each in fields if each is not None)
+    return tuple(field for field in fields if field is not None)
 
 
 def _field(place: Place, side: Side, subject: Subject, uses: Uses, line_size: int) -> FieldAccess | None:

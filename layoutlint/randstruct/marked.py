@@ -25,7 +25,7 @@ class Marks(Record, frozen=True):
     """Types with `no_randomize_layout`."""
 
 
-class Name(Record, frozen=True):
+class MarkedName(Record, frozen=True):
     """One name as given, and its origin."""
 
     place: str
@@ -38,10 +38,10 @@ class Name(Record, frozen=True):
     """Whether an input may lack the member."""
 
 
-class Names(Record, frozen=True):
+class MarkedNames(Record, frozen=True):
     """All given names."""
 
-    names: tuple[Name, ...]
+    names: tuple[MarkedName, ...]
 
     @property
     def structs(self) -> frozenset[str]:
@@ -74,7 +74,7 @@ class Names(Record, frozen=True):
         return Marks(frozenset(randomised), frozenset(unrandomised))
 
 
-def _find_types(name: Name, structs: list[Struct]) -> Iterator[str | Inner]:
+def _find_types(name: MarkedName, structs: list[Struct]) -> Iterator[str | Inner]:
     if not name.path:
         yield from {name.struct, *(struct.name for struct in structs)}
         return
@@ -109,23 +109,23 @@ def _find_positions(
     return None
 
 
-def read_names(texts: Iterable[str], option: str = "--randomized") -> Names:
+def read_names(texts: Iterable[str], option: str = "--randomized") -> MarkedNames:
     """Read names, separated by commas, or files with one or more names per line; `#` starts a comment.
 
     Raises UsageError, with file and line, for an invalid or repeated name.
     """
     names = tuple(name for text in texts for name in _read_text(text, option))
-    first: dict[tuple[str, tuple[str, ...]], Name] = {}
+    first: dict[tuple[str, tuple[str, ...]], MarkedName] = {}
     for name in names:
         other = first.setdefault((name.struct, name.path), name)
         if other is not name:
             spelled = ".".join((name.struct, *name.path))
             how = "twice" if other.is_kept == name.is_kept else "both with and without `!`"
             raise UsageError(f"`{spelled}` is given {how} ({other.place})", name.place)
-    return Names(names)
+    return MarkedNames(names)
 
 
-def _read_text(text: str, option: str) -> Iterator[Name]:
+def _read_text(text: str, option: str) -> Iterator[MarkedName]:
     if not files.exists(text) or files.is_folder(text):
         for word in filter(None, (part.strip() for part in text.split(","))):
             yield _parse_name(word, option)
@@ -141,8 +141,8 @@ def _read_text(text: str, option: str) -> Iterator[Name]:
             yield _parse_name(word, f"{text}:{number}")
 
 
-def _parse_name(word: str, place: str) -> Name:
+def _parse_name(word: str, place: str) -> MarkedName:
     match = _NAME.fullmatch(word)
     if match is None:
         raise UsageError(f"{word!r} is not the name of a struct (`NAME`, `!NAME` or `NAME.MEMBER`)", place)
-    return Name(place, match[2], tuple(match[3].split(".")[1:]), bool(match[1]))
+    return MarkedName(place, match[2], tuple(match[3].split(".")[1:]), bool(match[1]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from layoutlint.randstruct.marked import Name, Names
+from layoutlint.randstruct.marked import MarkedName, MarkedNames
 
 VERSION = "7.2"
 """The Linux version of the list. Other versions may mark further structs."""
@@ -30,10 +30,10 @@ UNRANDOMISED = """
 
 
 @cache
-def linux_names() -> Names:
+def linux_names() -> MarkedNames:
     """Return the structs that Linux marks, as names; an input may lack any of them."""
     place = f"Linux {VERSION}"
-    marked = [Name(place, name, (), False) for name in MARKED.split()]
-    unrandomised = [Name(place, name, (), True) for name in UNRANDOMISED.split()]
-    inner = [Name(place, struct, (member,), False, is_optional=True) for struct, member in INNER]
-    return Names((*marked, *unrandomised, *inner))
+    marked = [MarkedName(place, name, (), False) for name in MARKED.split()]
+    unrandomised = [MarkedName(place, name, (), True) for name in UNRANDOMISED.split()]
+    inner = [MarkedName(place, struct, (member,), False, is_optional=True) for struct, member in INNER]
+    return MarkedNames((*marked, *unrandomised, *inner))

@@ -18,7 +18,7 @@ class Member(Record, frozen=True):
     position: int
 
 
-class Row(Record, frozen=True):
+class FixedOrder(Record, frozen=True):
     """Parts in a fixed order."""
 
     parts: tuple[Part, ...]
@@ -41,7 +41,7 @@ class Swaps(Record, frozen=True):
     """The steps (index, lowest) of each equally likely sequence."""
 
 
-Part = Member | Row | Shuffle | Swaps
+Part = Member | FixedOrder | Shuffle | Swaps
 
 MOST_GROUPS = 6
 """Maximum number of groups for which all sequences of the older performance mode are listed."""
@@ -59,11 +59,11 @@ def build_tree(scheme: Scheme, fields: Sequence[Field]) -> Part:
     count = len(fields) - bool(fields and gcc_order.is_kept_last(fields[-1], behaviour))
     tail = tuple(map(Member, range(count, len(fields))))
     if scheme.mode == "gcc-full":
-        return Row((Shuffle(tuple(map(Member, range(count)))), *tail))
+        return FixedOrder((Shuffle(tuple(map(Member, range(count)))), *tail))
     groups = gcc_order.groups(fields, count)
     if not behaviour.stays_in_group:
-        return Row((_swap_across_groups(groups, count), *tail))
-    return Row((*(_shuffle_in_group(fields, start, length) for start, length in groups), *tail))
+        return FixedOrder((_swap_across_groups(groups, count), *tail))
+    return FixedOrder((*(_shuffle_in_group(fields, start, length) for start, length in groups), *tail))
 
 
 def _shuffle_in_group(fields: Sequence[Field], start: int, length: int) -> Part:
@@ -86,8 +86,10 @@ def _swap_across_groups(groups: list[tuple[int, int]], count: int) -> Part:
 
 def _clang_tree(fields: Sequence[Field]) -> Part:
     buckets, tail = clang_order.buckets(fields)
-    parts = [(Row if bucket.is_run else Shuffle)(tuple(map(Member, bucket.members))) for bucket in buckets]
-    return Row((Shuffle(tuple(parts)), *map(Member, tail)))
+    parts = [
+        (FixedOrder if bucket.is_run else Shuffle)(tuple(map(Member, bucket.members))) for bucket in buckets
+    ]
+    return FixedOrder((Shuffle(tuple(parts)), *map(Member, tail)))
 
 
 def count_orders(part: Part) -> int:

@@ -16,9 +16,9 @@ from random import Random
 from layoutlint.model.record import Record
 from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.randstruct.generators import Draw
-from layoutlint.randstruct.order_tree import Member, Part, Row, Shuffle, Swaps, TooManyOrders
+from layoutlint.randstruct.order_tree import FixedOrder, Member, Part, Shuffle, Swaps, TooManyOrders
 from layoutlint.randstruct.shape import Chosen, Shape, ShapeLayout
-from layoutlint.randstruct.view import Question, Spot, View
+from layoutlint.randstruct.view import MemberSpot, Question, View
 
 MOST_STEPS = 300_000
 """Maximum number of steps of counting."""
@@ -46,7 +46,7 @@ class _Count(Record):
     chain: _Chain
 
 
-_State = tuple[int | None, tuple[Spot, ...]]
+_State = tuple[int | None, tuple[MemberSpot, ...]]
 """The end of the last member (None if it no longer matters), and the positions that matter."""
 _States = dict[_State, _Count]
 
@@ -164,7 +164,7 @@ class _Placing:
                 next_end = start + self._sizes[position]
                 next_end = max(end, next_end) if is_union else next_end
                 if position in sight.relevant:
-                    spot = Spot(sight.first_alike[position], start, self._inner.get(position))
+                    spot = MemberSpot(sight.first_alike[position], start, self._inner.get(position))
                     spots = (*spots, spot)
                 if not self.needs_size and sight.is_complete(len(spots)):
                     next_end = None
@@ -178,7 +178,9 @@ class _Placing:
         if isinstance(part, Swaps):
             return part
         inner = list(map(self._kind, part.parts))
-        return isinstance(part, Row), tuple(inner if isinstance(part, Row) else sorted(inner, key=repr))
+        return isinstance(part, FixedOrder), tuple(
+            inner if isinstance(part, FixedOrder) else sorted(inner, key=repr)
+        )
 
     def _place_shuffled(self, parts: Sequence[Part], states: _States) -> _States:
         kinds: dict[object, list[Part]] = {}
@@ -203,7 +205,7 @@ class _Placing:
     def _place_swapped(self, part: Swaps, states: _States) -> _States:
         after: _States = {}
         for order, weight in self._swap_outcomes(part).values():
-            row = Row(tuple(map(Member, order)))
+            row = FixedOrder(tuple(map(Member, order)))
             for state, count in self._place_part(row, states).items():
                 _add_count(after, state, count.weight * weight, count.chain)
         return after

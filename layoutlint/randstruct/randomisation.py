@@ -18,11 +18,11 @@ from layoutlint.randstruct import marked_linux
 from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.randstruct.gcc_order import Behaviour
 from layoutlint.randstruct.gcc_plugin import ANY, Plugin, plugin_of_version
-from layoutlint.randstruct.marked import Marks, Names
+from layoutlint.randstruct.marked import MarkedNames, Marks
 from layoutlint.randstruct.relayout import NAMELESS, Input, Relayouter, type_of_struct
 from layoutlint.randstruct.scheme import CLANG, Scheme
 from layoutlint.randstruct.seed import DIGITS, Seed
-from layoutlint.randstruct.variants import Type, Way
+from layoutlint.randstruct.variants import StructType, Way
 
 __all__ = ["Plugin", "Randomisation", "Seed", "embedded_names", "relay_structs"]
 
@@ -36,7 +36,7 @@ class Randomisation(Record, frozen=True):
     """None for any seed, and so every order."""
     plugin: Plugin = ANY
     """The plugin of GCC."""
-    names: Names | None = None
+    names: MarkedNames | None = None
     """The marked structs, for inputs without attributes; None if none were given."""
     notes: tuple[str, ...] = ()
     """Sentences on the sources of these facts."""
@@ -243,7 +243,7 @@ def declared_struct(reading: Reading, context: Iterable[Reading], struct: Struct
     return _declared_type(relayouter, type_of_struct(struct, struct.bit_size or 0), struct.target)
 
 
-def _declared_type(relayouter: Relayouter, type_: Type, target: Target) -> DeclaredStruct:
+def _declared_type(relayouter: Relayouter, type_: StructType, target: Target) -> DeclaredStruct:
     """Return a type with its declarations, and the structs without a name in it. Raises CannotLayOut."""
     ways = relayouter.ways(type_, [field.bit_size for field in type_.fields], False, target)
     inner = {}

@@ -16,7 +16,7 @@ from layoutlint.randstruct import variants
 from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.randstruct.marked import Marks
 from layoutlint.randstruct.scheme import Scheme
-from layoutlint.randstruct.variants import Type, Way
+from layoutlint.randstruct.variants import StructType, Way
 
 Result = TypeVar("Result")
 DESCRIBED_LATE = (
@@ -36,10 +36,10 @@ class Input(Record, frozen=True):
     """Whether it distinguishes `x[0]` from `x[]`, and `x[1][2]` from `x[2][1]`."""
 
 
-def type_of_struct(struct: Struct, bit_size: int) -> Type:
+def type_of_struct(struct: Struct, bit_size: int) -> StructType:
     """Return the type of a definition of known size."""
     tag = struct.name if struct.is_tagged else None
-    return Type(
+    return StructType(
         struct.fields, bit_size, struct.aggregate, struct.align, struct.name, tag, None, struct.declared_order
     )
 
@@ -93,7 +93,7 @@ class Relayouter:
             possible_alignments.reorder(struct, new.fields, new.bit_size, new.align), randomised=how
         )
 
-    def _relay_type(self, type_: Type, target: Target) -> _Relaid:
+    def _relay_type(self, type_: StructType, target: Target) -> _Relaid:
         inner = [
             self._relay_member(type_, position, field, target) for position, field in enumerate(type_.fields)
         ]
@@ -108,11 +108,11 @@ class Relayouter:
             return _Relaid(fields, type_.bit_size, False, has_moved)
         return self._lay_out(type_, fields, None, target)
 
-    def members(self, type_: Type, fields: Sequence[Field]) -> list[Field]:
+    def members(self, type_: StructType, fields: Sequence[Field]) -> list[Field]:
         """Return all members of a type: its fields, and unnamed bit-fields if the input states them."""
         return variants.all_members(fields, self._find_declaration(type_))
 
-    def _find_declaration(self, type_: Type) -> StructDeclaration | None:
+    def _find_declaration(self, type_: StructType) -> StructDeclaration | None:
         """Return the declaration of a type in C; None for another input. Raises CannotLayOut if it is
         unknown.
         """
@@ -125,13 +125,13 @@ class Relayouter:
             raise CannotLayOut(f"`{name}` {reason}")
         return fitting[0]
 
-    def _require_own_order(self, type_: Type, fields: Sequence[Field]) -> None:
+    def _require_own_order(self, type_: StructType, fields: Sequence[Field]) -> None:
         """Raise CannotLayOut if a type that was described in random order has not the order of the seed."""
         declared = [fields[position] for position in type_.declared_order]
         if [declared[position] for position in self._order(type_, declared)] != list(fields):
             raise CannotLayOut(DESCRIBED_LATE)
 
-    def _order(self, type_: Type, fields: Sequence[Field]) -> list[int]:
+    def _order(self, type_: StructType, fields: Sequence[Field]) -> list[int]:
         return self.require_stable(
             self.members(type_, fields), lambda members: self.scheme.order(members, type_.tag)
         )
@@ -156,7 +156,7 @@ class Relayouter:
                 )
         return order
 
-    def is_reordered(self, type_: Type, fields: Sequence[Field]) -> bool:
+    def is_reordered(self, type_: StructType, fields: Sequence[Field]) -> bool:
         """Return whether the members of a type are reordered. Raises CannotLayOut."""
         if type_.aggregate != "struct" or not type_.fields:
             return False
@@ -173,7 +173,7 @@ class Relayouter:
             type_.tag, count, is_marked, is_unrandomised, lambda: self._is_pure(type_, members)
         )
 
-    def _is_pure(self, type_: Type, members: Sequence[Field]) -> bool:
+    def _is_pure(self, type_: StructType, members: Sequence[Field]) -> bool:
         """Return whether a type contains only pointers to functions, and structs of them if the build counts
         those.
         """
@@ -187,14 +187,16 @@ class Relayouter:
             return False
         return all(self._is_opened(type_, at, field) for at, field in embedded if field.members)
 
-    def _is_opened(self, type_: Type, at: int, field: Field) -> bool:
+    def _is_opened(self, type_: StructType, at: int, field: Field) -> bool:
         """Return whether an embedded struct or union counts as one of function pointers."""
         inner = self.type_of(type_, at, field, prod(n or 0 for n in field.dims))
         if not self._is_pure(inner, self.members(inner, inner.fields)):
             return False
         return self.scheme.behaviour.opens_shuffled or not self.is_reordered(inner, inner.fields)
 
-    def _relay_member(self, type_: Type, position: int, field: Field, target: Target) -> tuple[Field, bool]:
+    def _relay_member(
+        self, type_: StructType, position: int, field: Field, target: Target
+    ) -> tuple[Field, bool]:
         """Return a member with its type as the build lays it out, and whether anything in it has moved."""
         if not field.members or field.aggregate is None or field.bit_size is None:
             return field, False
@@ -204,7 +206,7 @@ class Relayouter:
             return field, False
         return replace(field, members=new.fields, bit_size=new.bit_size * count), True
 
-    def type_of(self, type_: Type, position: int, field: Field, count: int) -> Type:
+    def type_of(self, type_: StructType, position: int, field: Field, count: int) -> StructType:
         """Return the type of a member, or of the `count` elements of an array. Raises CannotLayOut."""
         definition = self._definition(field)
         if definition is not None and definition.bit_size is not None:
@@ -214,12 +216,12 @@ class Relayouter:
         size = field.bit_size // count if count else _size_of_members(field.members, field.align or 1)
         outer_key: Inner | None = (type_.key, ()) if isinstance(type_.key, str) else type_.key
         key = outer_key and (outer_key[0], (*outer_key[1], position))
-        return Type(
+        return StructType(
             field.members, size, field.aggregate, None, key, None, field.align
         )  # fmt: skip
 
     def _lay_out(
-        self, type_: Type, fields: tuple[Field, ...], order: list[int] | None, target: Target
+        self, type_: StructType, fields: tuple[Field, ...], order: list[int] | None, target: Target
     ) -> _Relaid:
         """Lay out a type with its members in the given order; None for the declared order."""
         sizes = tuple(field.bit_size for field in fields)
@@ -238,7 +240,7 @@ class Relayouter:
         )
         return _Relaid(placed, first.bit_size, order is not None, True, first.align)
 
-    def _find_packed_inside(self, type_: Type, way: Way) -> Iterator[Way]:
+    def _find_packed_inside(self, type_: StructType, way: Way) -> Iterator[Way]:
         """Yield the ways in which an embedded type is packed, though the input does not state it."""
         sizes = [field.bit_size for field in type_.fields]
         for at, field in enumerate(type_.fields):
@@ -249,13 +251,15 @@ class Relayouter:
                 if may_be and variants.may_be_packed(inner, way.rules.target):
                     yield candidate
 
-    def note_assumption(self, type_: Type, packed: str | None = None) -> None:
+    def note_assumption(self, type_: StructType, packed: str | None = None) -> None:
         """Record that the likeliest of several ways is used. Raises CannotLayOut if none is likelier."""
         if self._input.tells_declarations:
             raise CannotLayOut("it depends on whether a `#pragma pack` before it holds for it")
         self.assumed.append(packed or type_.tag or NAMELESS)
 
-    def ways(self, type_: Type, sizes: Sequence[int | None], is_shuffled: bool, target: Target) -> list[Way]:
+    def ways(
+        self, type_: StructType, sizes: Sequence[int | None], is_shuffled: bool, target: Target
+    ) -> list[Way]:
         """Return the ways to lay out a type, the likeliest first; `sizes` are the new sizes of its fields.
 
         Raises CannotLayOut if none explains the declared layout.
@@ -280,7 +284,7 @@ class Relayouter:
             [way.relaid() for way in possible_ways] if self.scheme.is_gcc and is_shuffled else possible_ways
         )
 
-    def _align_embedded(self, type_: Type, target: Target) -> Type:
+    def _align_embedded(self, type_: StructType, target: Target) -> StructType:
         """Return the type with each embedded type aligned as if it is not packed.
 
         Debug information states less if bit-fields, whose places show no alignment, have the largest
@@ -289,7 +293,7 @@ class Relayouter:
         fields = (self._align_member(type_, at, field, target) for at, field in enumerate(type_.fields))
         return replace(type_, fields=tuple(fields))
 
-    def _align_member(self, type_: Type, at: int, field: Field, target: Target) -> Field:
+    def _align_member(self, type_: StructType, at: int, field: Field, target: Target) -> Field:
         """Return a member; a struct or union with that alignment."""
         if not field.members or field.aggregate is None or field.bit_size is None:
             return field
@@ -301,7 +305,7 @@ class Relayouter:
         align = way.lay_out(range(len(way.members))).align
         return replace(field, align=max(align, field.align or 1))
 
-    def _explaining_ways(self, type_: Type, target: Target) -> Iterator[Way]:
+    def _explaining_ways(self, type_: StructType, target: Target) -> Iterator[Way]:
         """Yield the ways that give the declared layout of a type in debug information, the
         likeliest first.
         """

@@ -16,9 +16,9 @@ from layoutlint.model.target import Target
 from layoutlint.randstruct import order_tree
 from layoutlint.randstruct.c_abi import CannotLayOut, round_up
 from layoutlint.randstruct.generators import UNNAMED, Draw
-from layoutlint.randstruct.order_tree import Part, Row, TooManyOrders
+from layoutlint.randstruct.order_tree import FixedOrder, Part, TooManyOrders
 from layoutlint.randstruct.relayout import DESCRIBED_LATE, Relayouter, type_of_struct
-from layoutlint.randstruct.variants import Type, Way
+from layoutlint.randstruct.variants import StructType, Way
 
 Chosen = Mapping["Shape", Sequence[int]]
 """For each shuffled shape, the declared positions of its members in their order."""
@@ -146,7 +146,7 @@ class Shapes:
 
     def __init__(self, redoer: Relayouter) -> None:
         self._redoer = redoer
-        self._shapes: dict[tuple[object, ...], tuple[Type, Shape | None]] = {}
+        self._shapes: dict[tuple[object, ...], tuple[StructType, Shape | None]] = {}
 
     def shape_of(self, struct: Struct) -> Shape | None:
         """Return the shape of a struct; None if nothing in it moves. Raises CannotLayOut."""
@@ -154,13 +154,13 @@ class Shapes:
             return None
         return self._shape_of_type(type_of_struct(struct, struct.bit_size), struct.target)
 
-    def _shape_of_type(self, type_: Type, target: Target) -> Shape | None:
+    def _shape_of_type(self, type_: StructType, target: Target) -> Shape | None:
         key = (id(type_.fields), type_.key, type_.bit_size, type_.stated, type_.likely)
         if key not in self._shapes:
             self._shapes[key] = type_, self._make_shape(type_, target)
         return self._shapes[key][1]
 
-    def _make_shape(self, type_: Type, target: Target) -> Shape | None:
+    def _make_shape(self, type_: StructType, target: Target) -> Shape | None:
         is_shuffled = self._redoer.is_reordered(type_, type_.fields)
         if is_shuffled and type_.declared_order:
             raise CannotLayOut(DESCRIBED_LATE)
@@ -175,7 +175,7 @@ class Shapes:
         align = align if way is None else way.lay_out(range(len(members))).align
         scheme = self._redoer.scheme
         if not is_shuffled:
-            whole = Row(tuple(map(order_tree.Member, range(len(members)))))
+            whole = FixedOrder(tuple(map(order_tree.Member, range(len(members)))))
             return Shape(
                 members, type_.bit_size, type_.aggregate, align, way, scheme.mode, part=whole, inner=inner
             )
@@ -193,7 +193,9 @@ class Shapes:
         except TooManyOrders:
             return None
 
-    def _inner_shapes(self, type_: Type, target: Target) -> Iterator[tuple[int | None, tuple[Shape, int]]]:
+    def _inner_shapes(
+        self, type_: StructType, target: Target
+    ) -> Iterator[tuple[int | None, tuple[Shape, int]]]:
         for position, member in enumerate(type_.fields):
             if member.members and member.aggregate is not None and member.bit_size is not None:
                 count = prod(dimension or 0 for dimension in member.dims)
@@ -201,7 +203,7 @@ class Shapes:
                 if shape is not None:
                     yield position, (shape, count)
 
-    def _find_way(self, type_: Type, is_shuffled: bool, target: Target) -> Way | None:
+    def _find_way(self, type_: StructType, is_shuffled: bool, target: Target) -> Way | None:
         sizes = [member.bit_size for member in type_.fields]
         try:
             ways = self._redoer.ways(type_, sizes, is_shuffled, target)

@@ -13,7 +13,7 @@ from layoutlint.randstruct import c_abi
 from layoutlint.randstruct.c_abi import CannotLayOut, MemberLayout, Rules
 
 
-class Type(Record, frozen=True):
+class StructType(Record, frozen=True):
     """A declared struct or union type."""
 
     fields: tuple[Field, ...]
@@ -46,7 +46,7 @@ class Way(Record, frozen=True):
         members = tuple(member if at is None else replace(member, bit_size=sizes[at]) for member, at in both)
         return replace(self, members=members)
 
-    def explains(self, type_: Type) -> bool:
+    def explains(self, type_: StructType) -> bool:
         """Return whether the declaration gives the layout that the input states."""
         laid = self.rules.lay_out(self.members)
         if laid.bit_size != type_.bit_size or laid.align != (self.rules.stated or laid.align):
@@ -73,7 +73,7 @@ class Way(Record, frozen=True):
         return self.rules.lay_out([self.members[position] for position in order])
 
 
-def possible_ways(type_: Type, declared: StructDeclaration | None, target: Target) -> Iterator[Way]:
+def possible_ways(type_: StructType, declared: StructDeclaration | None, target: Target) -> Iterator[Way]:
     """Yield the possible declarations of a type, the likeliest first. C text leaves open whether a `#pragma
     pack` applies.
     """
@@ -103,7 +103,7 @@ def _needs_attribute(way: Way) -> bool:
         return True
 
 
-def may_be_packed(type_: Type, target: Target) -> bool:
+def may_be_packed(type_: StructType, target: Target) -> bool:
     """Return whether a type in debug information can be packed and have its layout."""
     try:
         *_, packed = possible_ways(type_, None, target)

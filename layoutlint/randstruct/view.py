@@ -14,11 +14,11 @@ from layoutlint.randstruct.shape import Shape, ShapeLayout
 
 Path = tuple[str, ...]
 """The names on the path to a field."""
-View = tuple[int, tuple["Spot", ...]]
+View = tuple[int, tuple["MemberSpot", ...]]
 """The size of a type in bits, and the positions of the members that matter, in their order."""
 
 
-class Spot(NamedTuple):
+class MemberSpot(NamedTuple):
     """The position of one member."""
 
     position: int
@@ -54,7 +54,7 @@ class Question(Record, frozen=True):
         """Return the view of a layout."""
         laid, sight = layouts[shape], self.sights[shape]
         spots = tuple(
-            Spot(
+            MemberSpot(
                 sight.first_alike[position],
                 laid.offsets[position],
                 self._inner_view(shape, position, layouts),
@@ -76,7 +76,7 @@ class Question(Record, frozen=True):
         )
         return view[0], tuple(near_spots)
 
-    def _extent(self, shape: Shape, spot: Spot) -> tuple[int, int]:
+    def _extent(self, shape: Shape, spot: MemberSpot) -> tuple[int, int]:
         size = shape.fields[spot.position].bit_size or 0
         if spot.inner is not None:
             size = spot.inner[0] * shape.inner[spot.position][1]
@@ -93,7 +93,7 @@ class Question(Record, frozen=True):
             positions.setdefault(first, []).append(position)
         return tuple(self._place_member(shape, positions[spot.position].pop(0), spot) for spot in view[1])
 
-    def _place_member(self, shape: Shape, position: int, spot: Spot) -> Field:
+    def _place_member(self, shape: Shape, position: int, spot: MemberSpot) -> Field:
         member = replace(shape.fields[position], bit_offset=spot.bit_offset)
         if spot.inner is None:
             return member

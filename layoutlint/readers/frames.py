@@ -37,7 +37,7 @@ def sizes(image: Image) -> dict[int, int]:
     functions: dict[int, int] = {}
     for header in image.headers if not image.is_relocatable else ():
         if header.name == ".eh_frame" and image.holds_content(header):
-            table = _Table(image, image.raw(header), header.address)
+            table = _UnwindTable(image, image.raw(header), header.address)
             try:
                 functions.update(table.functions())
             except _DAMAGE as error:
@@ -62,7 +62,7 @@ def _sorted_starts(image: Image) -> list[int]:
     return [header.address + start for start in pairs[::2]]
 
 
-class _Table:
+class _UnwindTable:
     """One section of unwind entries, with the encodings of its common entries."""
 
     def __init__(self, image: Image, data: Data, address: int) -> None:

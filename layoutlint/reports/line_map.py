@@ -62,7 +62,7 @@ class Piece(Record, frozen=True):
     """Whether the strip ends here."""
 
 
-class Row(Record, frozen=True):
+class MapRow(Record, frozen=True):
     """A line with its pieces, or some lines inside the same fields."""
 
     first: int
@@ -155,7 +155,7 @@ def _lanes(cluster: Sequence[Place]) -> tuple[list[tuple[Place, int]], list[Plac
     return placed, left
 
 
-def line_rows(drawn: Sequence[Strip], base: int, line_size: int) -> list[Row]:
+def line_rows(drawn: Sequence[Strip], base: int, line_size: int) -> list[MapRow]:
     """Return the lines of an object at `base`, with what is on each; few for each strip, however long."""
     per_line = line_size * 8
     touched = [_lines(strip, base, per_line) for strip in drawn]
@@ -167,7 +167,7 @@ def line_rows(drawn: Sequence[Strip], base: int, line_size: int) -> list[Row]:
             if firsts[number] > last:
                 break
             pieces[number].append(_piece(strip, firsts[number], first, last, base, per_line))
-    return [Row(*ends, tuple(each)) for ends, each in zip(rows, pieces, strict=True)]
+    return [MapRow(*ends, tuple(each)) for ends, each in zip(rows, pieces, strict=True)]
 
 
 def _lines(strip: Strip, base: int, per_line: int) -> tuple[int, int]:

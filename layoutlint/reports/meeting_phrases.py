@@ -47,9 +47,3 @@ def _functions(some: Mapping[str, float]) -> str:
 
 def _count(some: Mapping[str, float]) -> int:
     return sum(amount > 0 for amount in some.values())
-
-
-def read_share(traffic: Traffic) -> float:
-    """Return the share of the uses of a field that only read it."""
-    total = traffic.read + traffic.written
-    return traffic.read / total if total else 0.0

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, count
 
 from layoutlint.errors import RuleFileError
 from layoutlint.geometry.allocation_room import allocation_room
 from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.verdict import Outcome
+from layoutlint.model.ctype import CType
+from layoutlint.model.declared import Member
 from layoutlint.model.record import Record, replace
-from layoutlint.model.structs import Struct
+from layoutlint.model.structs import Field, Struct, Unstated
 from layoutlint.phrases import quantity
 from layoutlint.sources import order_uses
 from layoutlint.suggestion.builds import ArrangedSubject
-from layoutlint.suggestion.orders import additions
-from layoutlint.suggestion.orders.arrangement import Arrangement
+from layoutlint.suggestion.orders.arrangement import Arrangement, arrange
 from layoutlint.suggestion.orders.limits import Limit
-from layoutlint.suggestion.orders.problem import Aim, Task, task_of_one
+from layoutlint.suggestion.orders.problem import Aim, OrderTask, task_of_one
 from layoutlint.suggestion.orders.reasons import reasons
 from layoutlint.suggestion.orders.result import Alternative, RuleOutcome
 from layoutlint.suggestion.rules import Ruled, member_of, rules_of, storage_of
@@ -79,6 +80,68 @@ def alternatives(
     return tuple(sorted(orders, key=lambda one: (one.size, len(one.moves), one.aligned)))
 
 
+def _align(arrangement: Arrangement, units: Sequence[int], line: int) -> Arrangement:
+    """Return the arrangement with some plain units of one member aligned to a line; with none the struct.
+
+    The units are none of opened structs.
+    """
+    way, fields = arrangement.way, list(arrangement.declared.fields)
+    if not units:
+        way = replace(way, rules=replace(way.rules, stated=max(line, way.rules.stated or 1)))
+    members = list(way.members)
+    for number in units:
+        (member,) = arrangement.units[number].members
+        at = way.fields[member] or 0
+        old = members[member]
+        members[member] = replace(old, requested_align=max(line, old.requested_align or 0))
+        fields[at] = replace(fields[at], requested_align=line, align=max(line, fields[at].align or 1))
+    way = replace(way, members=tuple(members))
+    struct = replace(
+        arrangement.declared, fields=tuple(fields), align=max(line, arrangement.align), possible=0,
+        unstated=Unstated.NOTHING,
+    )  # fmt: skip
+    opened = arrangement.opened
+    order = range(len(arrangement.units))
+    declared = replace(arrange(struct, way, (), opened).lay_out(order), align=struct.align)
+    return arrange(declared, way, (), opened)
+
+
+def _pad(arrangement: Arrangement, size: int) -> tuple[Arrangement, int]:
+    """Return the arrangement with an array of some bytes as its last unit, and the number of that unit.
+
+    It comes before a flexible array.
+    """
+    way, struct, units = arrangement.way, arrangement.declared, arrangement.units
+    if arrangement.last is None:
+        number, at, member_at = len(units), len(struct.fields), len(way.members)
+    else:
+        number, member_at = arrangement.last, units[arrangement.last].members[0]
+        at = way.fields[member_at] or 0
+    name = _padding_name(arrangement.struct)
+    field = Field(name, CType("char"), 0, size * 8, dims=(size,), align=1)
+    fields = (*struct.fields[:at], field, *struct.fields[at:])
+    members = (*way.members[:member_at], Member(name, size * 8, 1), *way.members[member_at:])
+    shifted = [None if each is None else each + (each >= at) for each in way.fields]
+    way = replace(way, members=members, fields=(*shifted[:member_at], at, *shifted[member_at:]))
+    struct = replace(struct, fields=fields)
+    opened = {each + (each >= at): inner for each, inner in arrangement.opened.items()}
+    order = range(len(units) + 1)
+    return arrange(arrange(struct, way, (), opened).lay_out(order), way, (), opened), number
+
+
+def _padding_name(struct: Struct) -> str:
+    """Return a name for a new member of a struct."""
+    taken = {field.name for field in struct.fields}
+    return next(name for number in count() if (name := f"_pad{number or ''}") not in taken)
+
+
+def _shift_limits(limits: Sequence[Limit], number: int) -> Iterator[Limit]:
+    """Yield limits on the units of an arrangement that has one more, with a number."""
+    for limit in limits:
+        units, after = (tuple(each + (each >= number) for each in own) for own in (limit.units, limit.after))
+        yield replace(limit, units=units, after=after)
+
+
 class _Trial(Record, frozen=True):
     """Searches orders of one struct with additions."""
 
@@ -124,7 +187,7 @@ class _Trial(Record, frozen=True):
         units = tuple(candidates)
         best = list(self._align(units, _SMALL_SHARE))
         for number in candidates if best else ():
-            fewer = tuple(each for each in units if each != number)
+            fewer = tuple(unit for unit in units if unit != number)
             orders = list(self._align(fewer, _SMALL_SHARE)) if len(fewer) > 2 else []
             if orders:
                 units, best = fewer, orders
@@ -147,17 +210,17 @@ class _Trial(Record, frozen=True):
         effort = self.budget.allot(share, f"alignment of {what}")
         if not effort:
             return
-        arrangement = additions.align(arrangement, units, self.line)
+        arrangement = _align(arrangement, units, self.line)
         yield from self._search(arrangement, aligned, None, self._limits, effort)
 
     def _pad(self, size: int) -> Iterator[Alternative]:
         effort = self.budget.allot(_SMALL_SHARE, f"padding of {quantity(size, 'byte')}")
         if not effort:
             return
-        arrangement, number = additions.pad(self.each.arrangement, size)
+        arrangement, number = _pad(self.each.arrangement, size)
         others = tuple(each for each in range(len(arrangement.units)) if each != number)
-        limits = (Limit("first", others), *additions.shift_limits(self._limits, number))
-        name = additions.padding_name(self.each.arrangement.struct)
+        limits = (Limit("first", others), *_shift_limits(self._limits, number))
+        name = _padding_name(self.each.arrangement.struct)
         yield from self._search(arrangement, (), name, limits, effort)
 
     @property
@@ -188,7 +251,7 @@ class _Trial(Record, frozen=True):
             return
         pairs = zip(self.each.ruled, after[0][0], strict=True)
         outcomes = tuple(RuleOutcome(one.rule, one.before, verdict) for one, verdict in pairs)
-        if any(each.after.outcome is not Outcome.KEPT for each in outcomes):
+        if any(outcome.after.outcome is not Outcome.KEPT for outcome in outcomes):
             return
         names, new = order_uses.member_names(arrangement.struct), arrangement.lay_out_flat(solution.order)
         moves = moves_of(task.order, solution.order, reasons(task, solution.order))
@@ -228,7 +291,7 @@ class _Trial(Record, frozen=True):
         return any(_is_parted(use, names, before) for use in uses)
 
 
-def _without_move_of(padding: str | None, task: Task) -> Task:
+def _without_move_of(padding: str | None, task: OrderTask) -> OrderTask:
     """Return a task in which a new member moves for nothing: it has no place yet."""
     pairs = zip(task.order.members, task.order.weights, strict=True)
     weights = tuple(0 if names == (padding,) else weight for names, weight in pairs)

@@ -32,9 +32,9 @@ from layoutlint.suggestion.orders.arrangement import (
 )
 from layoutlint.suggestion.orders.demands import MOST_LINES
 from layoutlint.suggestion.orders.problem import Aim, BuildTask
-from layoutlint.suggestion.orders.taste import Known
+from layoutlint.suggestion.orders.taste import KnownMember
 from layoutlint.suggestion.rules import Ruled, declared_accesses, declared_paths, rules_of
-from layoutlint.suggestion.task import Candidate, task_of
+from layoutlint.suggestion.task import BuildCandidate, task_of
 from layoutlint.suggestion.text import Surroundings, declared_together, read_text, surroundings_of
 
 MOST_MEMBERS = 1_000
@@ -88,18 +88,18 @@ class ArrangedSubject(Record, frozen=True):
     """The names of the fields; what is the same member in several builds has one name."""
 
     @property
-    def taste(self) -> dict[str, Known]:
+    def taste(self) -> dict[str, KnownMember]:
         """What is known of the members, by their names."""
         accesses = declared_accesses(self.subject.input_struct, self.subject.options)
         known = {}
         for number, name in enumerate(self.names):
             own, outline = accesses.get(name, ()), self.around.outlines.get(number)
-            known[name] = Known(own)
+            known[name] = KnownMember(own)
             if outline is not None:
-                known[name] = Known(own, (outline.first_line, outline.lines), outline.group)
+                known[name] = KnownMember(own, (outline.first_line, outline.lines), outline.group)
         return known
 
-    def task(self, aims: Sequence[Aim], needs_paths: bool) -> tuple[BuildTask, Candidate]:
+    def task(self, aims: Sequence[Aim], needs_paths: bool) -> tuple[BuildTask, BuildCandidate]:
         """Return what to search, and who judges it. Raises UsageError if an aim cannot be reached for."""
         task, candidate = task_of(self.arrangement, self.ruled)
         if "lines" in aims:

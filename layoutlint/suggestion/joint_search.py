@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from layoutlint.errors import UsageError
 from layoutlint.judgement.rule import Rule
-from layoutlint.judgement.verdict import Verdict
-from layoutlint.model.build import Build
+from layoutlint.judgement.verdict import Outcome, Verdict
+from layoutlint.model.build import Build, short_name
 from layoutlint.model.reading import Progress
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import first_few
 from layoutlint.sources import order_uses
+from layoutlint.sources.order_uses import LookedAt
 from layoutlint.suggestion.builds import ArrangedSubject, Request
-from layoutlint.suggestion.merging import merge_builds
 from layoutlint.suggestion.orders.common_order import CommonOrder
-from layoutlint.suggestion.orders.problem import BuildTask, Solution, Task
+from layoutlint.suggestion.orders.problem import BuildTask, OrderTask, Solution
 from layoutlint.suggestion.orders.reasons import reasons
-from layoutlint.suggestion.orders.result import Aimed, OpenedStruct, Refusal, RuleOutcome, Status, Suggestion
+from layoutlint.suggestion.orders.result import (
+    Aimed,
+    BuildResult,
+    OpenedStruct,
+    Refusal,
+    RuleOutcome,
+    Status,
+    Suggestion,
+)
 from layoutlint.suggestion.solving import moves_of, polish, solve
-from layoutlint.suggestion.task import Candidate
+from layoutlint.suggestion.task import BuildCandidate
+
+_BADNESS = {Outcome.KEPT: 0, Outcome.UNKNOWN: 1, Outcome.AT_RISK: 2, Outcome.BROKEN: 3}
 
 
-class Group(Record, frozen=True):
+class BuildGroup(Record, frozen=True):
     """Builds with the same orders and demands, which are searched once."""
 
     task: BuildTask
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[BuildCandidate, ...]
     """Each build."""
     numbers: tuple[int, ...]
     """The position of each build among all of them."""
@@ -38,23 +48,23 @@ def joint_search(
     label: str, order: CommonOrder, arranged: Sequence[ArrangedSubject], request: Request
 ) -> JointSearch:
     """Return the search over some builds. Raises UsageError if no access is declared to count lines of."""
-    groups: list[tuple[object, Group]] = []
+    groups: list[tuple[object, BuildGroup]] = []
     for number, each in enumerate(arranged):
         task, candidate = each.task(request.aims, len(arranged) == 1)
         key = _key(each, task)
         at = next((at for at, (other, _) in enumerate(groups) if other == key), None)
         if at is None:
-            groups.append((key, Group(task, (candidate,), (number,))))
+            groups.append((key, BuildGroup(task, (candidate,), (number,))))
             continue
         old = groups[at][1]
         task = replace(old.task, weight=old.task.weight + 1)
-        groups[at] = key, Group(task, (*old.candidates, candidate), (*old.numbers, number))
+        groups[at] = key, BuildGroup(task, (*old.candidates, candidate), (*old.numbers, number))
     merged = tuple(group for _, group in groups)
     if "lines" in request.aims and not any(group.task.paths for group in merged):
         raise UsageError("--optimize lines counts the lines of declared accesses, and no build has any")
     order = order.select([group.numbers[0] for group in merged])
     tasks = tuple(group.task for group in merged)
-    task_of_all = Task(order, tasks, request.aims, most_moves=request.most_moves)
+    task_of_all = OrderTask(order, tasks, request.aims, most_moves=request.most_moves)
     known = [each.taste for each in reversed(arranged)]
     taste = {name: one for own in known for name, one in own.items()}
     return JointSearch(label, task_of_all.with_taste(taste), merged, tuple(arranged))
@@ -71,13 +81,81 @@ def _key(each: ArrangedSubject, task: BuildTask) -> object:
     return shape, arrangement.struct.fields, each.names, rules, demands
 
 
+def _merge_builds(
+    label: str,
+    status: Status,
+    parts: Sequence[Suggestion],
+    builds: Sequence[Build | None],
+    facts: dict[str, Any],
+) -> Suggestion:
+    """Return a suggestion for all builds of a struct, with some facts that are common to them.
+
+    It has the struct of the first build, and each rule with its worst outcomes. Without a matrix there is one
+    build, which is None.
+    """
+    named = [build for build in builds if build is not None]
+    results = [
+        BuildResult(build, part) for build, part in zip(builds, parts, strict=True) if build is not None
+    ]
+    first = parts[0]
+    return Suggestion(
+        label, first.struct, status, first.new, first.declared,
+        rules=tuple(_worst_outcomes(parts)),
+        refusals=tuple(dict.fromkeys(refusal for part in parts for refusal in part.refusals)),
+        hints=tuple(dict.fromkeys(use for part in parts for use in part.hints)),
+        is_order_free=all(part.is_order_free for part in parts),
+        notes=tuple(_notes([part.notes for part in parts], tuple(named))),
+        looked_at=_sum({part.input: part.looked_at for part in parts}.values()),
+        not_looked_at=tuple(_notes([part.not_looked_at for part in parts], tuple(named))),
+        builds=tuple(results), **facts,
+    )  # fmt: skip
+
+
+def _worst_outcomes(parts: Sequence[Suggestion]) -> Iterable[RuleOutcome]:
+    """Return each rule once, with its worst outcome before, and its worst one after."""
+    by_rule: dict[str, list[RuleOutcome]] = {}
+    for outcome in (outcome for part in parts for outcome in part.rules):
+        by_rule.setdefault(outcome.rule.id, []).append(outcome)
+    for own in by_rule.values():
+        reason = next((each.reason for each in own if each.reason), "")
+        before, after = _worst(each.before for each in own), _worst(each.after for each in own)
+        yield RuleOutcome(own[0].rule, before, after, reason)
+
+
+def _worst(verdicts: Iterable[Verdict]) -> Verdict:
+    return max(verdicts, key=lambda verdict: _BADNESS[verdict.outcome])
+
+
+def _notes(notes: Sequence[tuple[str, ...]], builds: tuple[Build, ...]) -> Iterable[str]:
+    """Yield each note once, with its builds if it is not about all of them."""
+    if not builds:
+        yield from (note for own in notes for note in own)
+        return
+    names: dict[str, list[str]] = {}
+    for build, own in zip(builds, notes, strict=True):
+        for note in own:
+            names.setdefault(note, []).append(build.name)
+    for note, own_names in names.items():
+        is_all = len(own_names) == len(builds)
+        yield note if is_all else f"{note} (in {short_name(own_names, builds)})"
+
+
+def _sum(searches: Iterable[LookedAt]) -> LookedAt:
+    every = list(searches)
+    return LookedAt(
+        sum(each.sources for each in every),
+        sum(each.headers for each in every),
+        sum(each.mentioning for each in every),
+    )
+
+
 class JointSearch(Record, frozen=True):
     """A search over all builds of a struct."""
 
     label: str
     """The name of the input, or of the matrix."""
-    task: Task
-    groups: tuple[Group, ...]
+    task: OrderTask
+    groups: tuple[BuildGroup, ...]
     arranged: tuple[ArrangedSubject, ...]
     """All builds, in their order."""
 
@@ -116,7 +194,7 @@ class JointSearch(Record, frozen=True):
         notes = (f"an order that is better ({values}) is ruled out: {each}" for each in free.refusals)
         return replace(limited, notes=(*limited.notes, *notes))
 
-    def _suggestion(self, task: Task, request: Request) -> Suggestion:
+    def _suggestion(self, task: OrderTask, request: Request) -> Suggestion:
         """Return the best order for a task."""
         judges, progress = [group.candidates for group in self.groups], self._progress
         solution, after = solve(task, judges, request.effort, progress=progress)
@@ -141,11 +219,11 @@ class JointSearch(Record, frozen=True):
                 for group in task.order.groups
             )
             facts["aims"] = tuple(_aims(task, solution))
-            facts["steps"] = tuple((each.moves, each.size) for each in solution.steps)
+            facts["steps"] = tuple((step.moves, step.size) for step in solution.steps)
             facts["is_forced"] = request.is_forced
             parts = self._parts(task, solution, after)
         builds = [each.subject.build for each in self.arranged]
-        return merge_builds(self.label, status, parts, builds, facts)
+        return _merge_builds(self.label, status, parts, builds, facts)
 
     @property
     def _progress(self) -> Progress:
@@ -160,7 +238,7 @@ class JointSearch(Record, frozen=True):
         return f"no order was found within --effort {request.effort:g}{nearest}; raise --effort"
 
     def _parts(
-        self, task: Task, solution: Solution, after: Sequence[Sequence[Sequence[Verdict]]]
+        self, task: OrderTask, solution: Solution, after: Sequence[Sequence[Sequence[Verdict]]]
     ) -> list[Suggestion]:
         """Return what the solution is in each build."""
         parts: dict[int, Suggestion] = {}
@@ -228,7 +306,7 @@ def _refusals(each: ArrangedSubject, positions: list[int], new: Struct) -> Itera
             yield Refusal(use.kind, use.text, use.file, use.line, use.members)
 
 
-def _aims(task: Task, solution: Solution) -> Iterator[Aimed]:
+def _aims(task: OrderTask, solution: Solution) -> Iterator[Aimed]:
     declared = task.order.declared_order()
     for reached in solution.reached:
         before, after = (task.value(reached.aim, order) for order in (declared, solution.order))

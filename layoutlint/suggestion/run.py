@@ -25,8 +25,7 @@ from layoutlint.suggestion.builds import (
 )
 from layoutlint.suggestion.joint_search import JointSearch, joint_search
 from layoutlint.suggestion.orders.arrangement import Arrangement
-from layoutlint.suggestion.orders.common_groups import CannotJoin
-from layoutlint.suggestion.orders.common_order import CommonOrder, join
+from layoutlint.suggestion.orders.common_order import CannotJoin, CommonOrder, join
 from layoutlint.suggestion.orders.result import Aimed, Refusal, Suggestion
 from layoutlint.suggestion.patching import with_patch
 

@@ -10,9 +10,16 @@ from layoutlint.model.reading import Progress, no_progress
 from layoutlint.model.record import replace
 from layoutlint.suggestion.orders import few_moves
 from layoutlint.suggestion.orders.common_order import CommonOrder
-from layoutlint.suggestion.orders.problem import Aim, BuildTask, Reached, Solution, Step, Task, task_of_one
+from layoutlint.suggestion.orders.problem import (
+    Aim,
+    OrderTask,
+    ReachedAim,
+    Solution,
+    Step,
+    task_of_one,
+)
 from layoutlint.suggestion.orders.result import Move
-from layoutlint.suggestion.task import Candidate
+from layoutlint.suggestion.task import BuildCandidate
 
 _FEW: dict[Aim, int] = {"moves": 16, "size": 30}
 """The most units for which the solver looks for better orders than those that moves lead to, by the aim."""
@@ -27,12 +34,12 @@ _MOST_UNITS = 250
 _MOST_TRIES = 20
 """How many orders are tried that keep what the search knows of the rules, and not the rules."""
 
-Judges = Sequence[Sequence[Candidate]]
+Judges = Sequence[Sequence[BuildCandidate]]
 """For each build of a task those that judge an order: itself, and builds that are searched alike."""
 
 
 def solve(
-    task: Task, judges: Judges, effort: float, explains: bool = True, progress: Progress = no_progress
+    task: OrderTask, judges: Judges, effort: float, explains: bool = True, progress: Progress = no_progress
 ) -> tuple[Solution, list[list[list[Verdict]]]]:
     """Return an order that the rules themselves keep, with the verdicts of all judges on it.
 
@@ -59,7 +66,7 @@ def solve(
 
 
 def polish(
-    task: Task,
+    task: OrderTask,
     judges: Judges,
     solution: Solution,
     after: list[list[list[Verdict]]],
@@ -81,7 +88,7 @@ def polish(
 
 
 def find_order(
-    task: Task, judges: Judges, effort: float, explains: bool, progress: Progress = no_progress
+    task: OrderTask, judges: Judges, effort: float, explains: bool, progress: Progress = no_progress
 ) -> Solution:
     """Return the best order by the demands: that few moves lead to, else that the solver finds.
 
@@ -103,7 +110,7 @@ def find_order(
         return replace(_take_step(task, few), is_interrupted=True)
 
 
-def _find_few(task: Task, effort: float, goes_on: bool, progress: Progress) -> Solution:
+def _find_few(task: OrderTask, effort: float, goes_on: bool, progress: Progress) -> Solution:
     """Return what few moves lead to, by the first aim."""
     if task.aims[0] == "moves":
         return few_moves.solve(task, effort, progress)
@@ -112,7 +119,7 @@ def _find_few(task: Task, effort: float, goes_on: bool, progress: Progress) -> S
     return Solution("unknown")
 
 
-def _is_settled(task: Task, few: Solution, explains: bool) -> bool:
+def _is_settled(task: OrderTask, few: Solution, explains: bool) -> bool:
     """Return whether the solver cannot find better, or would need too long.
 
     Where many changed structs are tried, it is not to look for fewer moves to an order of the least size.
@@ -127,18 +134,18 @@ def _is_settled(task: Task, few: Solution, explains: bool) -> bool:
     return few.state == "optimal" or few.is_interrupted or is_enough or count > _MOST_UNITS
 
 
-def _solve(task: Task, few: Solution, judges: Judges, effort: float, explains: bool) -> Solution:
+def _solve(task: OrderTask, few: Solution, judges: Judges, effort: float, explains: bool) -> Solution:
     """Return what the solver finds, or what few moves lead to if that is better.
 
     Raises ModuleNotFoundError.
     """
-    from layoutlint.suggestion.orders.search import Search  # imports the solver
+    from layoutlint.suggestion.orders.search import OrderSearch  # imports the solver
 
     bound = next((each.bound for each in few.reached if each.aim == task.aims[0]), 0)
     task = replace(task, start=few.order, bound=bound)
     if len(task.builds) > 1 and not few.order:
         task = _start_together(task, [own[0] for own in judges], effort)
-    search = Search(task, effort)
+    search = OrderSearch(task, effort)
     solution = search.run() if explains else search.strict()
     spent = few.effort + search.spent
     if few.order and not _is_better(solution, few):
@@ -148,7 +155,7 @@ def _solve(task: Task, few: Solution, judges: Judges, effort: float, explains: b
     return replace(_start_as_solution(task, judges), in_the_way=few.in_the_way, effort=spent)
 
 
-def _take_step(task: Task, solution: Solution) -> Solution:
+def _take_step(task: OrderTask, solution: Solution) -> Solution:
     """Return a solution with the last of its steps that moves no more than is wanted."""
     within = [step for step in solution.steps if step.moves <= task.most_moves]
     if not task.most_moves or not solution.order or solution.steps[-1:] == tuple(within[-1:]):
@@ -166,29 +173,29 @@ def _is_better(one: Solution, other: Solution) -> bool:
     return one.state in ("optimal", "infeasible") or (bool(one.order) and values[0] < values[1])
 
 
-def _with_steps(task: Task, solution: Solution, few: Solution) -> Solution:
+def _with_steps(task: OrderTask, solution: Solution, few: Solution) -> Solution:
     """Return a solution with the steps to it, if the size was to be least."""
     if task.aims[0] != "size" or not solution.order or not few.steps:
         return solution
     last = Step(task.order.count_moves(solution.order), task.value("size", solution.order), solution.order)
-    steps = (each for each in few.steps if each.moves < last.moves and each.size > last.size)
+    steps = (step for step in few.steps if step.moves < last.moves and step.size > last.size)
     return replace(solution, steps=(*steps, last))
 
 
-def _needed_rules(task: Task, judges: Judges, contradiction: Solution, effort: float) -> Solution:
+def _needed_rules(task: OrderTask, judges: Judges, contradiction: Solution, effort: float) -> Solution:
     """Return a contradiction without rules that it does not need, as the rules themselves judge orders.
 
     The search told by demands which rules are needed, and demands are not all that rules can ask.
     """
     from layoutlint.suggestion.orders.search import (
-        Search,  # imports the solver, which found the contradiction
+        OrderSearch,  # imports the solver, which found the contradiction
     )
 
     core, is_minimal = contradiction.core, True
     for rule in contradiction.core:
         rest = tuple(each for each in core if each != rule)
         for _ in range(_MOST_TRIES):
-            solution = Search(task, effort).any_order(rest)
+            solution = OrderSearch(task, effort).any_order(rest)
             if not solution.order:
                 core = rest if solution.state == "infeasible" else core
                 is_minimal = is_minimal and solution.state == "infeasible"
@@ -204,7 +211,7 @@ def _needed_rules(task: Task, judges: Judges, contradiction: Solution, effort: f
     return replace(contradiction, core=core, is_minimal=is_minimal)
 
 
-def _verdicts_of_all(task: Task, judges: Judges, order: tuple[int, ...]) -> list[list[list[Verdict]]]:
+def _verdicts_of_all(task: OrderTask, judges: Judges, order: tuple[int, ...]) -> list[list[list[Verdict]]]:
     """Return the verdicts of all judges on an order."""
     return [
         [_verdicts(each, task.order.translate(build, order)) for each in own]
@@ -220,14 +227,14 @@ def _with_contradiction(solution: Solution, contradiction: Solution | None) -> S
     return replace(solution, state="infeasible", core=core, is_minimal=is_minimal)
 
 
-def _start_together(task: Task, builds: Sequence[Candidate], effort: float) -> Task:
+def _start_together(task: OrderTask, builds: Sequence[BuildCandidate], effort: float) -> OrderTask:
     """Return a task of several builds with the order to start from, and what no order can beat.
 
     Each build alone is searched faster than all together: no common order moves less than its best order, if
     it declares the common one, nor has less of what is added up over the builds.
     """
     alone = [
-        _solve_build(build, judge, task.aims[:1], effort / len(builds))
+        find_order(task_of_one(build, task.aims[:1]), [[judge]], effort / len(builds), False)
         for build, judge in zip(task.builds, builds, strict=True)
     ]
     if not all(each.order for each in alone):
@@ -258,7 +265,7 @@ def _extend(common: CommonOrder, build: int, order: Sequence[int]) -> tuple[int,
 
 
 def _count_faults(
-    common: CommonOrder, builds: Sequence[Candidate], order: tuple[int, ...]
+    common: CommonOrder, builds: Sequence[BuildCandidate], order: tuple[int, ...]
 ) -> tuple[int, int]:
     """Return how many rules an order does not keep in some build, and at how many bases in all."""
     failing = [
@@ -271,7 +278,7 @@ def _count_faults(
     return len(failing), sum(len(verdict.bases) for verdict in failing)
 
 
-def _has_ends(task: Task, order: Sequence[int]) -> bool:
+def _has_ends(task: OrderTask, order: Sequence[int]) -> bool:
     """Return whether a flexible array is last in each build, and no array without a length becomes one."""
     for number, build in enumerate(task.builds):
         arrangement = build.arrangement
@@ -281,12 +288,7 @@ def _has_ends(task: Task, order: Sequence[int]) -> bool:
     return True
 
 
-def _solve_build(build: BuildTask, judge: Candidate, aims: tuple[Aim, ...], effort: float) -> Solution:
-    """Return the best order of one build for the first aim."""
-    return find_order(task_of_one(build, aims), [[judge]], effort, False)
-
-
-def _start_as_solution(task: Task, judges: Judges) -> Solution:
+def _start_as_solution(task: OrderTask, judges: Judges) -> Solution:
     """Return the order from which the search starts as its result, if the rules keep it in all builds.
 
     For large structs in many builds the search can end before it finds any.
@@ -301,18 +303,19 @@ def _start_as_solution(task: Task, judges: Judges) -> Solution:
         return Solution("unknown")
     bounds = (task.bound, *(0 for _ in task.aims[1:]))
     reached = tuple(
-        Reached(aim, task.value(aim, task.start), bound) for aim, bound in zip(task.aims, bounds, strict=True)
+        ReachedAim(aim, task.value(aim, task.start), bound)
+        for aim, bound in zip(task.aims, bounds, strict=True)
     )
     return Solution("feasible", task.start, reached, tuple(range(task.rules)))
 
 
-def _verdicts(candidate: Candidate, order: Sequence[int]) -> list[Verdict]:
+def _verdicts(candidate: BuildCandidate, order: Sequence[int]) -> list[Verdict]:
     struct = candidate.arrangement.lay_out(order)
     return [one.judge(struct) for one in candidate.ruled]
 
 
 def _failing_builds(
-    task: Task, solution: Solution, judges: Judges, after: Sequence[Sequence[Sequence[Verdict]]]
+    task: OrderTask, solution: Solution, judges: Judges, after: Sequence[Sequence[Sequence[Verdict]]]
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Yield the builds in which rules fail that the search takes for kept, with the rules.
 
@@ -327,7 +330,7 @@ def _failing_builds(
         first += task.builds[build].rules
 
 
-def _worse_rules(candidate: Candidate, verdicts: Sequence[Verdict], kept: set[int]) -> Iterator[int]:
+def _worse_rules(candidate: BuildCandidate, verdicts: Sequence[Verdict], kept: set[int]) -> Iterator[int]:
     for number, verdict in enumerate(verdicts):
         was_kept = number not in candidate.reasons or _is_kept(candidate.ruled[number].before)
         if number in kept and was_kept and not _is_kept(verdict):

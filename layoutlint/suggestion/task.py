@@ -19,7 +19,7 @@ _MOST_SIZES = 4_000
 """The most sizes of a struct whose placements are told apart."""
 
 
-class Candidate(Record, frozen=True):
+class BuildCandidate(Record, frozen=True):
     """A struct in one build, whose orders the rules judge."""
 
     arrangement: Arrangement
@@ -28,7 +28,7 @@ class Candidate(Record, frozen=True):
     """Why a rule cannot be stated to the search, by its number."""
 
 
-def task_of(arrangement: Arrangement, ruled: Sequence[Ruled]) -> tuple[BuildTask, Candidate]:
+def task_of(arrangement: Arrangement, ruled: Sequence[Ruled]) -> tuple[BuildTask, BuildCandidate]:
     """Return what to search in a build, and who judges it."""
     struct = arrangement.declared
     sizes = _sizes(arrangement, any(one.is_embedded for one in ruled))
@@ -43,7 +43,7 @@ def task_of(arrangement: Arrangement, ruled: Sequence[Ruled]) -> tuple[BuildTask
     if len(classes) == 1 and len(sizes) > 1:
         classes = [replace(classes[0], sizes=())]
     task = BuildTask(arrangement, len(ruled), tuple(classes), storage=storage_of(ruled, struct))
-    return task, Candidate(arrangement, tuple(ruled), reasons)
+    return task, BuildCandidate(arrangement, tuple(ruled), reasons)
 
 
 def _sizes(arrangement: Arrangement, is_fixed: bool) -> list[int]:

@@ -18,7 +18,14 @@ from layoutlint.model.record import Record
 from layoutlint.model.task import MOST_BYTES, FailureKind
 from layoutlint.workers import descendants, sandbox
 from layoutlint.workers.child import Child, cause_of_death, close_all
-from layoutlint.workers.messages import LENGTH, Request, complete_message, is_complete, one_line, with_length
+from layoutlint.workers.messages import (
+    LENGTH,
+    TaskRequest,
+    complete_message,
+    is_complete,
+    one_line,
+    with_length,
+)
 
 _LOOK_SECONDS = 0.02
 """How often memory is measured. A process fills about 50 MB meanwhile."""
@@ -49,7 +56,7 @@ class End(Record, frozen=True):
 
 
 def attempt(
-    function: Callable[[Any], Any], request: Request, folder: str, descriptors: tuple[int, int]
+    function: Callable[[Any], Any], request: TaskRequest, folder: str, descriptors: tuple[int, int]
 ) -> End:
     """Run a task once, and end all processes that it leaves.
 
@@ -76,7 +83,7 @@ def attempt(
 class _Run:
     """A running attempt."""
 
-    def __init__(self, child: Child, request: Request, started: float) -> None:
+    def __init__(self, child: Child, request: TaskRequest, started: float) -> None:
         self._child, self._request, self._started = child, request, started
         self._deadline = started + request.seconds
         self._watch = descendants.MemoryWatch(child.pid)
@@ -197,7 +204,11 @@ def _wait_for_end(process: int) -> None:
 
 
 def _work(
-    function: Callable[[Any], Any], request: Request, place: str, descriptors: tuple[int, int], sink: BinaryIO
+    function: Callable[[Any], Any],
+    request: TaskRequest,
+    place: str,
+    descriptors: tuple[int, int],
+    sink: BinaryIO,
 ) -> None:
     """Run the function in the child, and write what it returns, or why it returns nothing."""
     close_all(*descriptors)
@@ -209,7 +220,7 @@ def _work(
     sink.write(with_length(_content(function, request)))
 
 
-def _content(function: Callable[[Any], Any], request: Request) -> bytes:
+def _content(function: Callable[[Any], Any], request: TaskRequest) -> bytes:
     try:
         value = function(pickle.loads(request.argument))
     except MemoryError:

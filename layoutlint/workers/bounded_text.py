@@ -13,13 +13,13 @@ from typing import TypeVar
 from layoutlint import files
 from layoutlint.workers import sandbox
 from layoutlint.workers.child import HAS_PROCESSES
-from layoutlint.workers.sandbox import Failure, Limits, Patience
+from layoutlint.workers.sandbox import Patience, WorkFailure, WorkLimits
 
 _R = TypeVar("_R")
 _PIECE = 1 << 16
 _SECONDS = 2.0
 """Processor time for each piece of that many bytes, or the rest: ten times what files of Linux take."""
-_LIMITS = Limits(seconds=1200, memory=2 << 30)
+_LIMITS = WorkLimits(seconds=1200, memory=2 << 30)
 """For some files in one process, which waits for nothing but the disk and the processor."""
 _PATIENCE_SECONDS = 120.0
 
@@ -31,15 +31,15 @@ def patience() -> Patience:
 
 def map_ordered(
     work: Callable[[str], _R], groups: Sequence[Sequence[str]], jobs: int, patience: Patience
-) -> Iterator[list[_R | Failure]]:
+) -> Iterator[list[_R | WorkFailure]]:
     """Yield for each group of paths the results of `work`, or why a file has none, in order.
 
     `jobs` groups are worked on at once. Results are pickled; an exception in `work` is raised here.
     """
-    done: dict[int, list[_R | Failure]] = {}
+    done: dict[int, list[_R | WorkFailure]] = {}
     at = 0
     for number, result in sandbox.run_each(partial(_work_on_group, work), groups, jobs, _LIMITS):
-        if not isinstance(result, Failure):
+        if not isinstance(result, WorkFailure):
             done[number] = [*result]
         elif len(groups[number]) == 1:
             done[number] = [result]
@@ -56,7 +56,7 @@ def _work_on_group(work: Callable[[str], _R], paths: Sequence[str]) -> list[_R]:
 
 def _one_by_one(
     work: Callable[[str], _R], paths: Sequence[str], patience: Patience
-) -> Iterator[_R | Failure]:
+) -> Iterator[_R | WorkFailure]:
     """Yield the result for each path of a group that one of them ended."""
     for _, result in sandbox.run_each(partial(_limit_time, work), paths, 1, _LIMITS, patience):
         yield result

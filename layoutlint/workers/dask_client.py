@@ -62,7 +62,7 @@ class DaskExecutor:
         """
         _silence()
         dask.config.set({_SENT_LOG: _MOST_SENT_LOG})
-        run = _Run(self._address, self._modules, self._report, self._patience)
+        run = _DaskRun(self._address, self._modules, self._report, self._patience)
         try:
             yield from run.outcomes(iter(tasks))
         finally:
@@ -78,7 +78,7 @@ class _Sent(Record):
     future: Any = None
 
 
-class _Run:
+class _DaskRun:
     """A run, with its connection."""
 
     def __init__(

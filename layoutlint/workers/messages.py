@@ -13,7 +13,7 @@ LENGTH = 8
 """The bytes of the length before a message."""
 
 
-class Request(Record, frozen=True):
+class TaskRequest(Record, frozen=True):
     """One task, as its server gets it."""
 
     modules: tuple[str, ...]
@@ -48,9 +48,9 @@ def encode_task(task: Task, modules: tuple[str, ...]) -> bytes | Outcome:
     return marshal.dumps((modules, function, argument, float(task.limits.seconds), task.limits.memory))
 
 
-def decode_request(message: bytes) -> Request:
+def decode_request(message: bytes) -> TaskRequest:
     """Return what `encode_task` encoded."""
-    return Request(*marshal.loads(message))
+    return TaskRequest(*marshal.loads(message))
 
 
 def encode_reply(reply: Reply) -> bytes:

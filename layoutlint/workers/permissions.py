@@ -26,7 +26,7 @@ _NULL = (1, 3)
 
 
 # System calls by architecture: arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h.
-class _Calls(Record, frozen=True):
+class _SystemCalls(Record, frozen=True):
     """Numbers of system calls."""
 
     architecture: int
@@ -38,7 +38,7 @@ class _Calls(Record, frozen=True):
     refused: tuple[int, ...]
 
 
-_X86_64 = _Calls(
+_X86_64 = _SystemCalls(
     0xC000003E, opens=((2, 0), (257, 1)), clone=56, clone3=435,
     refused=(
         41, 42, 43, 44, 46, 49, 53, 57, 58, 59, 62, 76, 77, 82, 83, 84, 85, 86, 87, 88, 90, 91, 92, 93,
@@ -47,7 +47,7 @@ _X86_64 = _Calls(
         308, 311, 313, 316, 319, 320, 321, 322, 323, 424, 425, 426, 427, 437, 452,
     ),
 )  # fmt: skip
-_GENERIC = _Calls(
+_GENERIC = _SystemCalls(
     0xC00000B7, opens=((56, 1),), clone=220, clone3=435,
     refused=(
         5, 6, 7, 14, 15, 16, 33, 34, 35, 36, 37, 38, 39, 40, 41, 45, 46, 51, 52, 53, 54, 55, 88, 97, 104,
@@ -97,7 +97,7 @@ def refuse_calls() -> bool:
     return not libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, program, 0, 0)
 
 
-def _program(calls: _Calls) -> Iterator[bytes]:
+def _program(calls: _SystemCalls) -> Iterator[bytes]:
     """Yield the instructions of the filter."""
     refuse, allow = _operation(_RETURN, _ERROR | _EPERM), _operation(_RETURN, _ALLOW)
     yield _operation(_LOAD, _ARCHITECTURE)

@@ -28,7 +28,7 @@ class Limits(Record, frozen=True):
     """Bytes of its stderr that are read."""
 
 
-class Result(Record, frozen=True):
+class ProgramResult(Record, frozen=True):
     """The end of a program."""
 
     output: bytes
@@ -44,7 +44,7 @@ def run(
     descriptors: tuple[int, ...] = (),
     has_group: bool = False,
     given: bytes = b"",
-) -> Result:
+) -> ProgramResult:
     """Run a program in a folder, with this input and this environment alone.
 
     It gets no descriptors but these. With `has_group`, the programs that it starts end with it. Raises
@@ -55,7 +55,7 @@ def run(
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=descriptors, start_new_session=has_group,
     ) as process:  # fmt: skip
         output, messages = _read(process, limits, has_group)
-    return Result(output, messages, process.returncode)
+    return ProgramResult(output, messages, process.returncode)
 
 
 @contextmanager

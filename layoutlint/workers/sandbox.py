@@ -26,7 +26,7 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
-class Limits(Record, frozen=True):
+class WorkLimits(Record, frozen=True):
     """The limits of one piece of work."""
 
     seconds: int
@@ -37,7 +37,7 @@ class Limits(Record, frozen=True):
     """Whether it opens files that inputs name: only files that end, and none that this process has open."""
 
 
-class Failure(Record, frozen=True):
+class WorkFailure(Record, frozen=True):
     """A piece of work whose process did not finish."""
 
     how: str
@@ -58,10 +58,10 @@ def run_each(
     work: Callable[[_T], _R],
     items: Sequence[_T],
     jobs: int,
-    limits: Limits,
+    limits: WorkLimits,
     patience: Patience | None = None,
     on_step: Callable[[], object] = int,
-) -> Iterator[tuple[int, _R | Failure]]:
+) -> Iterator[tuple[int, _R | WorkFailure]]:
     """Yield for each item its number and the result of `work`, or how it died, as they finish.
 
     `jobs` of them run in parallel. Results are pickled. An exception in `work` is pickled and raised here.
@@ -79,7 +79,7 @@ def run_each(
                 accesses.refuse("time was used up")
                 yield (
                     pending.pop()[0],
-                    Failure("is not begun: others that failed used up the time for it"),
+                    WorkFailure("is not begun: others that failed used up the time for it"),
                 )
             with suppress(OSError):  # if no more can be started, fewer suffice
                 while pending and len(running) < max(1, jobs):
@@ -89,7 +89,7 @@ def run_each(
                     poll.register(child.source)
             if pending and not running:
                 accesses.refuse("no process could be started")
-                yield pending.pop()[0], Failure("cannot be run: no process can be had for it")
+                yield pending.pop()[0], WorkFailure("cannot be run: no process can be had for it")
             for source, _ in poll.poll() if running else ():
                 number, child, started = running[source]
                 first = os.read(source, 1)
@@ -100,7 +100,7 @@ def run_each(
                 poll.unregister(source)
                 del running[source]
                 child.end()
-                if isinstance(result, Failure):
+                if isinstance(result, WorkFailure):
                     accesses.refuse(result.how)
                     patience.spend(monotonic() - started)
                 yield number, result
@@ -137,7 +137,7 @@ def tell_step() -> None:
         _sink.flush()
 
 
-def _write_result(work: Callable[[_T], _R], item: _T, limits: Limits, sink: BinaryIO) -> None:
+def _write_result(work: Callable[[_T], _R], item: _T, limits: WorkLimits, sink: BinaryIO) -> None:
     """Write the result of the work, or its exception, in a child."""
     global _sink
     confine(limits)
@@ -147,7 +147,7 @@ def _write_result(work: Callable[[_T], _R], item: _T, limits: Limits, sink: Bina
     def end_with(file: str) -> None:
         writing.acquire()
         sink.write(
-            pickle.dumps(Failure(f"reads {file}, which is a pipe or a device"), pickle.HIGHEST_PROTOCOL)
+            pickle.dumps(WorkFailure(f"reads {file}, which is a pipe or a device"), pickle.HIGHEST_PROTOCOL)
         )
         sink.flush()
         os._exit(0)
@@ -168,7 +168,7 @@ def _write_result(work: Callable[[_T], _R], item: _T, limits: Limits, sink: Bina
     sink.write(pickle.dumps(result, pickle.HIGHEST_PROTOCOL))
 
 
-def confine(limits: Limits) -> None:
+def confine(limits: WorkLimits) -> None:
     """Set the limits of this process, a child without output."""
     import faulthandler
     import resource
@@ -206,7 +206,7 @@ def _address_space() -> int:
         return 0
 
 
-def _result(child: Child, limits: Limits, first: bytes) -> Any:
+def _result(child: Child, limits: WorkLimits, first: bytes) -> Any:
     """Return the result of a child that has ended, or how it died; raise its exception.
 
     `first` is what was read of it before.
@@ -214,17 +214,17 @@ def _result(child: Child, limits: Limits, first: bytes) -> Any:
     with os.fdopen(os.dup(child.source), "rb") as source:
         content = first + source.read()
     if status := child.status():
-        return Failure(_describe_death(-status, limits))
+        return WorkFailure(_describe_death(-status, limits))
     result = pickle.loads(content)
     if isinstance(result, Exception):
         raise result
-    if isinstance(result, Failure):
+    if isinstance(result, WorkFailure):
         return result
     accesses.merge(result.answers)
     return result.result
 
 
-def _describe_death(number: int, limits: Limits) -> str:
+def _describe_death(number: int, limits: WorkLimits) -> str:
     if number == signal.SIGALRM:
         return f"does not end within {limits.seconds} s"
     if number == signal.SIGPROF:

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 from layoutlint.model.record import Record
 from layoutlint.workers import descendants, messages
 from layoutlint.workers.attempt import IGNORED_SIGNALS, ClientGone, End, attempt
-from layoutlint.workers.messages import Reply, Request
+from layoutlint.workers.messages import Reply, TaskRequest
 
 _USED_BY_ATTEMPTS = ("faulthandler", "fcntl", "resource")
 """Modules that each attempt uses. Not every system has them, so others import them late."""
@@ -61,7 +61,7 @@ def _take_streams() -> tuple[int, int]:
 class _Work(Record, frozen=True):
     """A request, with what this server has for it."""
 
-    request: Request
+    request: TaskRequest
     folder: str
     descriptors: tuple[int, int]
 

@@ -14,21 +14,21 @@ from typing import Any, BinaryIO
 
 from layoutlint.workers import permissions, sandbox
 from layoutlint.workers.child import Child, cause_of_death
-from layoutlint.workers.sandbox import Failure, Limits
+from layoutlint.workers.sandbox import WorkFailure, WorkLimits
 
 Work = Callable[[], Generator[Any, Any, None]]
 """Yields an answer, before the first request and to each request that is sent to it."""
 _LENGTH = 8
 
 
-class Ended(Failure, frozen=True):
+class Ended(WorkFailure, frozen=True):
     """The end of the process, before it answered."""
 
 
 class Service:
     """A process with limits for each answer. Raises OSError if none can be started."""
 
-    def __init__(self, work: Work, limits: Limits) -> None:
+    def __init__(self, work: Work, limits: WorkLimits) -> None:
         requests, ours = os.pipe()
         try:
             self._child = Child(partial(_serve, work, limits, requests, ours))
@@ -75,7 +75,7 @@ def _write(stream: BinaryIO, value: object) -> None:
     stream.flush()
 
 
-def _serve(work: Work, limits: Limits, requests: int, unused: int, sink: BinaryIO) -> None:
+def _serve(work: Work, limits: WorkLimits, requests: int, unused: int, sink: BinaryIO) -> None:
     """Answer requests, in the child, until their pipe ends."""
     os.close(unused)
     sandbox.confine(limits)

@@ -33,7 +33,7 @@ from layoutlint.readers.clang import (
 from layoutlint.readers.clang.flags import normalise
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.reports.check import text as as_text
-from layoutlint.reports.show import c_types
+from layoutlint.reports.show import c
 from tests.harness.command import ROOT
 from tests.harness.pace import limit_time
 from tests.readers.elf.test_elf import tool
@@ -223,7 +223,7 @@ TEXTS: list[tuple[str, Callable[[str], object], str, str]] = [
     ("escaped quotes of TOML", document._tokens, "", '"\\'),
     ("strings of TOML", document._tokens, '"""a', '\\"""\n'),
     ("spaces in a message", lambda text: document._syntax_mistake(f"{text} (at line 1, column 2)", text, "r.toml"), "", " "),
-    ("qualifiers", c_types.add_blanks, "", "const a "),
+    ("qualifiers", c._add_blanks, "", "const a "),
 ]  # fmt: skip
 
 

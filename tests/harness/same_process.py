@@ -36,7 +36,7 @@ def run_each_here(
     work: Callable[[Any], Any],
     items: Sequence[Any],
     jobs: int,
-    its: sandbox.Limits,
+    its: sandbox.WorkLimits,
     patience: sandbox.Patience | None = None,
     on_step: Callable[[], object] = int,
 ) -> Iterator[tuple[int, Any]]:

@@ -31,9 +31,9 @@ from layoutlint.readers.profiles.records import (
     Code,
     Counts,
     EventProfile,
-    Header,
     LineBlock,
     Profile,
+    ReportHeader,
     Touch,
     TypeRow,
 )
@@ -62,7 +62,7 @@ def block(*touches: Touch, address: int = LINE) -> LineBlock:
 
 
 def profile(*blocks: LineBlock, **more: object) -> Profile:
-    return Profile("c2c.txt", ("perf c2c",), Header(), blocks, **more)  # type: ignore[arg-type]
+    return Profile("c2c.txt", ("perf c2c",), ReportHeader(), blocks, **more)  # type: ignore[arg-type]
 
 
 SIZES = [
@@ -204,7 +204,7 @@ NO_ID = replace(VMLINUX, build_id=None)
 
 def types(*rows: TypeRow, role: str = "store", name: str | None = "mem-stores", unknown: float | None = 0.0) -> Profile:
     event = EventProfile(name, role, 3, rows, (), unknown)  # type: ignore[arg-type]
-    return Profile("types.txt", ("perf report",), Header(), events=(event,))
+    return Profile("types.txt", ("perf report",), ReportHeader(), events=(event,))
 
 
 def row(offset: int, path: str | None, samples: int | None = 4, share: float | None = 1.5) -> TypeRow:
@@ -212,7 +212,7 @@ def row(offset: int, path: str | None, samples: int | None = 4, share: float | N
 
 
 def with_header(**of_header: object) -> Profile:
-    return replace(profile(CONTENDED), header=Header(**of_header))  # type: ignore[arg-type]
+    return replace(profile(CONTENDED), header=ReportHeader(**of_header))  # type: ignore[arg-type]
 
 
 ID, OTHER_ID = ("ab12", "[kernel.kallsyms]", 2), ("cd34", "/boot/vmlinux-6.12", 2)

@@ -8,7 +8,7 @@ from layoutlint.commands.evidence.lines import ObjectType
 from layoutlint.commands.evidence.types import TypeResult, place_types
 from layoutlint.model.ctype import CType
 from layoutlint.model.structs import Field
-from layoutlint.readers.profiles.records import EventProfile, Header, Profile, TypeRow, TypeSize
+from layoutlint.readers.profiles.records import EventProfile, Profile, ReportHeader, TypeRow, TypeSize
 from tests.harness.build import bits, member, struct
 from tests.harness.whole import inline
 
@@ -47,7 +47,7 @@ def test_bit_fields(offset, path, size, field):
     result = TypeResult()
     event = EventProfile(None, "load", 1, (row,))
     kind = ObjectType(struct("bits", 8, *BITS))
-    place_types(Profile("types.txt", ("perf report",), Header(), events=(event,)), [kind], result)
+    place_types(Profile("types.txt", ("perf report",), ReportHeader(), events=(event,)), [kind], result)
     assert [count.path for count in result.counts[0]] == ([field] if field else [])
 
 
@@ -56,7 +56,7 @@ def test_row(offset, path, field, reason):
     row = TypeRow("struct box", offset, path, 1.0, 10, 3)
     result = TypeResult()
     event = EventProfile(None, "load", 1, (row,))
-    place_types(Profile("types.txt", ("perf report",), Header(), events=(event,)), [KIND], result)
+    place_types(Profile("types.txt", ("perf report",), ReportHeader(), events=(event,)), [KIND], result)
     assert [count.path for count in result.counts[0]] == ([field] if field else [])
     assert [refused.reason for _, refused in result.refused[0]] == ([reason] if reason else [])
 
@@ -75,7 +75,7 @@ def place(rows: list[TypeRow], kinds: list[ObjectType], sizes: tuple[TypeSize, .
     """All that comes of the rows of one event."""
     result = TypeResult()
     event = EventProfile("mem-loads", "load", 1, tuple(rows), sizes, 1.5, 2.5)
-    place_types(Profile("types.txt", ("perf report",), Header(), events=(event,)), kinds, result)
+    place_types(Profile("types.txt", ("perf report",), ReportHeader(), events=(event,)), kinds, result)
     parts = [inline(each) for each in result.events]
     parts += [f"{number} {inline(each)}" for number, counts in sorted(result.counts.items()) for each in counts]
     parts += [f"{number} {at} {inline(each)}" for number, refused in sorted(result.refused.items()) for at, each in refused]
@@ -90,7 +90,7 @@ def test_every_row_of_a_struct(golden):
             for size, is_cut in ((None, False), (8, False), (None, True)) if path else ((None, False),):
                 result = TypeResult()
                 rows = (TypeRow("struct nest", offset, path, 1.0, 10, 3, size, is_cut),)
-                place_types(Profile("", (), Header(), events=(EventProfile(None, "load", 1, rows),)), [NESTED], result)
+                place_types(Profile("", (), ReportHeader(), events=(EventProfile(None, "load", 1, rows),)), [NESTED], result)
                 made = [f"{each.path} at {each.offset}" for each in result.counts[0]] + [each.reason for _, each in result.refused[0]]
                 texts.append(f"{offset} {path}{f' of {size}' if size else ''}{' cut' if is_cut else ''}: {', '.join(made)}")
     golden("rows-of-types.txt", "".join(f"{text}\n" for text in texts))

@@ -14,7 +14,7 @@ import pytest
 from layoutlint.errors import LayoutlintError
 from layoutlint.geometry.containers import Index
 from layoutlint.geometry.layout import Layout
-from layoutlint.geometry.placement import ASSUMED, Placements, Row
+from layoutlint.geometry.placement import ASSUMED, ObjectRow, Placements
 from layoutlint.geometry.siblings import Spot
 from layoutlint.judgement.context import Access
 from layoutlint.judgement.rule import Pack, Rule, Severity, StructIntent
@@ -112,9 +112,9 @@ LAYOUT = Layout(struct("inner", 24, member("a", 0, 8), member("b", 8, 16)))
 ROWS = [
     # the rows of objects, and the bytes that can be on a line of 64 with 24 bytes at 256
     ((), [(192, 344)]),
-    ((Row(ASSUMED, 48, (0,)),), [(192, 344)]),
-    ((Row("element", 48, (0,)),), [(192, 344), (240, 392), (144, 296)]),
-    ((Row("element", 96, (0,)), Row(ASSUMED, 32, (0,)), Row("block", 48, ()), Row("other", 96, (8,))), [(192, 344), (240, 392), (288, 440), (96, 248), (144, 296)]),
+    ((ObjectRow(ASSUMED, 48, (0,)),), [(192, 344)]),
+    ((ObjectRow("element", 48, (0,)),), [(192, 344), (240, 392), (144, 296)]),
+    ((ObjectRow("element", 96, (0,)), ObjectRow(ASSUMED, 32, (0,)), ObjectRow("block", 48, ()), ObjectRow("other", 96, (8,))), [(192, 344), (240, 392), (288, 440), (96, 248), (144, 296)]),
 ]
 
 

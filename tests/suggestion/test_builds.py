@@ -110,9 +110,9 @@ def test_a_search_without_a_result_leaves_an_order_that_keeps_the_rules(tmp_path
     from layoutlint.commands.suggest.matrix import suggest_for_builds
     from layoutlint.suggestion.builds import Request  # imports the solver
     from layoutlint.suggestion.orders.problem import Solution
-    from layoutlint.suggestion.orders.search import Search
+    from layoutlint.suggestion.orders.search import OrderSearch
 
-    monkeypatch.setattr(Search, "run", lambda self: Solution("unknown"))
+    monkeypatch.setattr(OrderSearch, "run", lambda self: Solution("unknown"))
     path = tmp_path / "s.h"
     path.write_text("struct s { char a; long b; char c; };\n")
     rules = '[[rule]]\nid = "r"\nstruct = "s"\nkind = "order"\nfields = ["a", "b"]\nwhy = "a test"\n'

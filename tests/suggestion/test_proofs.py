@@ -56,7 +56,7 @@ BOUNDS = [
 def test_what_few_moves_prove_stays_proved(value, own, proved, stated):
     """The solver can end with a bound below one that its model has."""
     from layoutlint.suggestion.orders import search  # imports the solver
-    from layoutlint.suggestion.orders.problem import Reached, Solution
+    from layoutlint.suggestion.orders.problem import ReachedAim, Solution
 
-    solution = Solution("feasible", (0, 1), (Reached("moves", value, own), Reached("size", 64, 0)))
-    assert search._with_bound(solution, proved).reached == (Reached("moves", value, stated), Reached("size", 64, 0))
+    solution = Solution("feasible", (0, 1), (ReachedAim("moves", value, own), ReachedAim("size", 64, 0)))
+    assert search._with_bound(solution, proved).reached == (ReachedAim("moves", value, stated), ReachedAim("size", 64, 0))

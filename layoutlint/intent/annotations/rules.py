@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import cast
 
 from layoutlint.errors import RuleFileError, did_you_mean
-from layoutlint.intent.annotations.parameters import spellings, values
 from layoutlint.intent.annotations.syntax import AnnotationError, Ignore, Meaning, Term, parse
 from layoutlint.judgement.context import Access
-from layoutlint.judgement.rule import Kind, Pack, Rule, Severity, StructIntent, place_as_why
+from layoutlint.judgement.rule import Key, Kind, Pack, Rule, Severity, StructIntent, place_as_why
 from layoutlint.kinds import KINDS, find_kind
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Annotation, Source, Struct
@@ -20,6 +19,8 @@ _CONTENDED = "contended"
 _IMPLIED = "access"
 _SUFFERS, _DISTURBS = ("hot-read", "read-mostly"), ("hot-write",)
 """Accesses that imply a rule of kind `access` if a struct declares both."""
+_MOST_DIGITS = 10
+_EXPECTED = {"boolean": "true or false", "integer": "a number"}
 
 
 class Suppression(Record, frozen=True):
@@ -44,7 +45,7 @@ def intent_of(structs: Iterable[Struct], origin: str, accesses: tuple[str, ...])
 
     `accesses` are the words for accesses of fields. Raises RuleFileError with all mistakes.
     """
-    reader = _Reader(origin, accesses)
+    reader = _RuleMaker(origin, accesses)
     for struct in structs:
         if struct.annotations:
             reader.read(struct)
@@ -62,7 +63,72 @@ def suppressions_of(struct: Struct, origin: str) -> Iterator[Suppression]:
             yield Suppression(struct.name, annotation.path, ignored, source)
 
 
-class _Reader(Record):
+def _parameters(term: Term, path: str) -> dict[str, object]:
+    """Return the parameters for the constructor of a kind, from a term and the path of its field.
+
+    Raises AnnotationError.
+    """
+    kind = find_kind(term.word)
+    keys = {} if kind is None else {key.name: key for key in kind.keys}
+    parameters = dict(_keyword_arguments(term, keys))
+    fields = tuple(part for part in term.arguments if "=" not in part)
+    path_key = next(
+        (key for key in keys.values() if key.type == "path" and key.parameter not in parameters), None
+    )
+    if path and path_key is not None:
+        parameters[path_key.parameter] = path
+    elif path and not any(path in part.split() for part in fields):
+        fields = (path, *fields)
+    main = next((key for key in keys.values() if key.type in ("groups", "paths")), None)
+    if fields and main is None:
+        raise AnnotationError(f"`{term.word}` names no fields")
+    if fields and main is not None:
+        groups = tuple(tuple(part.split()) for part in fields)
+        parameters[main.parameter] = groups if main.type == "groups" else sum(groups, ())
+    for key in keys.values():
+        if key.required and key.parameter not in parameters:
+            raise AnnotationError(f"`{term.word}` needs `{key.name}`: {key.doc}")
+    return parameters
+
+
+def _keyword_arguments(term: Term, keys: Mapping[str, Key]) -> Iterator[tuple[str, object]]:
+    """Yield the arguments with a key (`max=64`), each as parameter and value."""
+    for part in term.arguments:
+        name, equals, text = (word.strip() for word in part.partition("="))
+        if equals and name not in keys:
+            raise AnnotationError(f"`{term.word}` has no key `{name}`{did_you_mean(name, keys)}")
+        if equals:
+            yield keys[name].parameter, _value(keys[name], text)
+
+
+def _value(key: Key, text: str) -> object:
+    """Return the value of a key. Raises AnnotationError."""
+    if key.type == "boolean" and text in ("true", "false"):
+        return text == "true"
+    if key.type == "integer" and text.isdecimal() and len(text) < _MOST_DIGITS:
+        return int(text)
+    if key.type in ("paths", "words"):
+        return tuple(text.split())
+    if key.type in ("path", "word"):
+        return text
+    if key.type == "groups":
+        return tuple((part,) for part in text.split())
+    raise AnnotationError(f"`{key.name}` cannot be `{text}`: expected {_EXPECTED.get(key.type, key.type)}")
+
+
+def _spellings(parameters: Mapping[str, object]) -> Iterator[str]:
+    """Yield parameters as a rule id spells them: fields by name, other keys as `KEY-VALUE`."""
+    for name, value in parameters.items():
+        if isinstance(value, tuple):
+            for part in value:
+                yield ".".join(part) if isinstance(part, tuple) else str(part)
+        elif isinstance(value, str):
+            yield value
+        else:
+            yield f"{name}-{str(value).lower()}"
+
+
+class _RuleMaker(Record):
     origin: str
     words: tuple[str, ...]
     mistakes: list[str] = field(default_factory=list)
@@ -113,7 +179,7 @@ class _Reader(Record):
                 self._need_access(meaning)
             elif term.word in KINDS:
                 why = meaning.why or place_as_why(source)
-                self._add_rule(struct, term, source, values(term, annotation.path), why)
+                self._add_rule(struct, term, source, _parameters(term, annotation.path), why)
             else:
                 raise AnnotationError(_unknown_word(term, self.words))
 
@@ -142,7 +208,7 @@ class _Reader(Record):
         except (TypeError, ValueError) as error:
             hint = "" if term.has_arguments else f" (arguments follow in brackets: `{term.word}(...)`)"
             raise AnnotationError(f"`{term.word}`: {error}{hint}") from None
-        id_ = "/".join((struct.name, term.word, *spellings(parameters)))
+        id_ = "/".join((struct.name, term.word, *_spellings(parameters)))
         self.rules.setdefault(
             id_,
             Rule(

@@ -79,7 +79,7 @@ def parse(
         data = tomllib.loads(text)
     except ValueError as error:
         raise RuleFileError((_mistake(str(error), text, path, after_merge, what),)) from None
-    return Document(data, _Walk(tokens).lines)
+    return Document(data, _KeyWalk(tokens).lines)
 
 
 _HINTS = (
@@ -165,7 +165,7 @@ def _refuse_outsized(tokens: list[_Token], path: str) -> None:
             raise RuleFileError((Mistake(path, token.line, f"nested more than {_DEEPEST} deep"),))
 
 
-class _Walk:
+class _KeyWalk:
     """A pass over the tokens of valid TOML that notes the line of every key and array element."""
 
     def __init__(self, tokens: list[_Token]) -> None:

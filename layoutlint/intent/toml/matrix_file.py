@@ -44,7 +44,7 @@ _KEYS = options.OptionNames("`seed`", "`kernel_version`", "`randomized`")
 _DEFINE = re.compile(r"[A-Za-z_]\w*(?:\([^()]*\))?(?:=.*)?", re.DOTALL)
 
 
-class _Part(Record, frozen=True):
+class _Stated(Record, frozen=True):
     """What one table states about builds; None and () for nothing."""
 
     table: Table
@@ -65,7 +65,7 @@ class _Plan(Record, frozen=True):
     """The name of a build, and the tables that define it."""
 
     name: str
-    parts: tuple[_Part, ...]
+    parts: tuple[_Stated, ...]
     is_combined: bool
     """Whether the tables are values of axes."""
 
@@ -86,7 +86,7 @@ def load(path: str, inputs: tuple[str, ...] = (), text: str | None = None) -> tu
     """
     toml = document.parse(document.read_text(path, through_pipe=True) if text is None else text, path)
     notes = Notes(toml)
-    builds = tuple(_Reader(Table(toml.data, (), "a matrix", notes), path, inputs).builds())
+    builds = tuple(_MatrixReader(Table(toml.data, (), "a matrix", notes), path, inputs).builds())
     if not builds and not notes.mistakes:
         notes.report((), "there is no build: neither `[build.NAME]` nor `[axis.NAME.VALUE]`")
     if notes.mistakes:
@@ -94,7 +94,7 @@ def load(path: str, inputs: tuple[str, ...] = (), text: str | None = None) -> tu
     return builds
 
 
-class _Reader(Record):
+class _MatrixReader(Record):
     """Turns the tables of one file into builds; mistakes go to its notes."""
 
     top: Table
@@ -126,7 +126,7 @@ class _Reader(Record):
                 plan.report(f"build `{build.name}` has no `input`, and the command line names none")
             yield build
 
-    def _axes(self) -> Iterator[tuple[_Part, ...]]:
+    def _axes(self) -> Iterator[tuple[_Stated, ...]]:
         axes = self.top.table("axis", "[axis]")
         for name in axes.data:
             values = axes.table(name, f"[axis.{name}]")
@@ -134,7 +134,7 @@ class _Reader(Record):
                 values.report(f"{values.label} has no values: each is a table `[axis.{name}.VALUE]`")
             yield tuple(self._parts(values, f"axis.{name}"))
 
-    def _parts(self, tables: Table, prefix: str) -> Iterator[_Part]:
+    def _parts(self, tables: Table, prefix: str) -> Iterator[_Stated]:
         """Yield the tables below `[prefix]`."""
         for name in tables.data:
             table = tables.table(name, f"[{prefix}.{name}]")
@@ -142,12 +142,12 @@ class _Reader(Record):
                 table.report(f"a build cannot be called `{name}`: letters, digits, `-`, `_`, `.` and `+`")
             yield self._read_part(name, table)
 
-    def _read_part(self, name: str, table: Table) -> _Part:
+    def _read_part(self, name: str, table: Table) -> _Stated:
         table.allow_only(BUILD_KEYS, lambda key: _hint(table, key))
         config = table.get("config", converters.list_of(converters.kernel_option, "kernel options"))
         self._refuse_both_ways(table, config or ())
         words = table.get("flags", converters.words) or ()
-        return _Part(
+        return _Stated(
             table,
             name,
             tuple(self._resolve(path) for path in table.get("input", _inputs) or ()),
@@ -186,7 +186,7 @@ class _Reader(Record):
             if option.startswith("!") and option[1:] in options:
                 table.report(f"`config` has `{option[1:]}` and `{option}`", "config", index)
 
-    def _is_too_many(self, axes: tuple[tuple[_Part, ...], ...], named: tuple[_Part, ...]) -> bool:
+    def _is_too_many(self, axes: tuple[tuple[_Stated, ...], ...], named: tuple[_Stated, ...]) -> bool:
         count = len(named)
         combinations = 1
         for values in axes:
@@ -196,7 +196,7 @@ class _Reader(Record):
             self.top.report(f"the matrix has {count:,} builds, more than the limit of {_MOST_BUILDS:,}")
         return count > _MOST_BUILDS
 
-    def _make_build(self, plan: _Plan, defaults: _Part) -> Build:
+    def _make_build(self, plan: _Plan, defaults: _Stated) -> Build:
         """Return the build that its tables define together."""
         parts = plan.parts
         words = tuple(word for part in (defaults, *parts) for word in part.flags)
@@ -215,7 +215,7 @@ class _Reader(Record):
             **self._read_kernel(plan, defaults),
         )
 
-    def _read_kernel(self, plan: _Plan, defaults: _Part) -> _Kernel:
+    def _read_kernel(self, plan: _Plan, defaults: _Stated) -> _Kernel:
         """Return the randomisation of a kernel, and its version."""
         parts = plan.parts
         randomised = RandomisationOptions(
@@ -252,7 +252,9 @@ class _Reader(Record):
             self.reported.add(message)
             plan.report(message)
 
-    def _value(self, key: str, get: Callable[[_Part], T], defaults: _Part, parts: tuple[_Part, ...]) -> T:
+    def _value(
+        self, key: str, get: Callable[[_Stated], T], defaults: _Stated, parts: tuple[_Stated, ...]
+    ) -> T:
         """Return the value of a key: that of the axis or build that states it, else the default."""
         stating = [part for part in parts if get(part)]
         for other in stating[1:]:
@@ -260,12 +262,12 @@ class _Reader(Record):
                 self._contradiction(key, stating[0], other)
         return get(stating[0] if stating else defaults)
 
-    def _merge_config(self, defaults: _Part, parts: tuple[_Part, ...]) -> tuple[str, ...] | None:
+    def _merge_config(self, defaults: _Stated, parts: tuple[_Stated, ...]) -> tuple[str, ...] | None:
         """Return every kernel option once; axes and builds override the defaults."""
         if all(part.config is None for part in (defaults, *parts)):
             return None
         options = {option.removeprefix("!"): option for option in defaults.config or ()}
-        origin: dict[str, _Part] = {}
+        origin: dict[str, _Stated] = {}
         for part in parts:
             for option in part.config or ():
                 name = option.removeprefix("!")
@@ -274,7 +276,7 @@ class _Reader(Record):
                 options[name], origin[name] = option, part
         return tuple(options.values())
 
-    def _contradiction(self, key: str, first: _Part, other: _Part) -> None:
+    def _contradiction(self, key: str, first: _Stated, other: _Stated) -> None:
         pair = (key, first.table.path, other.table.path)
         if pair not in self.contradictions:
             self.contradictions.add(pair)

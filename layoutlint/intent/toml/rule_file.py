@@ -13,11 +13,16 @@ from layoutlint.errors import Mistake, RuleFileError, UsageError, did_you_mean
 from layoutlint.files import accesses
 from layoutlint.geometry.field_types import TYPE
 from layoutlint.intent.toml import converters, document
-from layoutlint.intent.toml.conditions import read_when
 from layoutlint.intent.toml.converters import Misfit
-from layoutlint.intent.toml.functions import read_entries, read_functions
-from layoutlint.intent.toml.storage import STORAGE_KEYS, read_allocator, read_storage
-from layoutlint.intent.toml.surroundings import read_around
+from layoutlint.intent.toml.rule_tables import (
+    STORAGE_KEYS,
+    read_allocator,
+    read_around,
+    read_entries,
+    read_functions,
+    read_storage,
+    read_when,
+)
 from layoutlint.intent.toml.table import Notes, Table
 from layoutlint.judgement.context import Access
 from layoutlint.judgement.rule import ACCESSES, VARIABLES, Kind, Override, Pack, Rule, Severity, StructIntent
@@ -84,7 +89,7 @@ def load(paths: Iterable[str]) -> tuple[Pack, ...]:
 
     Raises RuleFileError with all mistakes of all files.
     """
-    parts: list[_Part] = []
+    parts: list[_RuleFile] = []
     for path in paths:
         parts.extend(_read_path(path))
     once = {part.identity: part for part in reversed(parts)}
@@ -187,7 +192,7 @@ def refuse_same_ids(packs: Iterable[Pack]) -> None:
         raise RuleFileError(tuple(mistakes))
 
 
-class _Part(Record, frozen=True):
+class _RuleFile(Record, frozen=True):
     """The result of one file: its pack (None if it cannot be parsed), mistakes, and rule ids."""
 
     identity: str
@@ -196,7 +201,7 @@ class _Part(Record, frozen=True):
     ids: tuple[tuple[str, Source], ...] = ()
 
 
-def _packs(parts: list[_Part]) -> tuple[Pack, ...]:
+def _packs(parts: list[_RuleFile]) -> tuple[Pack, ...]:
     mistakes = [mistake for part in parts for mistake in part.mistakes]
     first: dict[str, Source] = {}
     for id_, source in (pair for part in parts for pair in part.ids):
@@ -207,7 +212,7 @@ def _packs(parts: list[_Part]) -> tuple[Pack, ...]:
     return tuple(part.pack for part in parts if part.pack is not None)
 
 
-def _read_path(path: str) -> Iterator[_Part]:
+def _read_path(path: str) -> Iterator[_RuleFile]:
     path = STDIN if path == "-" else path
     if not files.is_folder(path):
         yield _read_file(path, through_pipe=True)
@@ -218,40 +223,40 @@ def _read_path(path: str) -> Iterator[_Part]:
     paths = sorted(str(Path(folder, name)) for folder, name in entries if name.endswith(".toml"))
     rule_files = [file for file in paths if not file.endswith(CASES)]
     if not rule_files:
-        yield _Part(path, None, (f"{path}: there is no *.toml in this folder",))
+        yield _RuleFile(path, None, (f"{path}: there is no *.toml in this folder",))
     yield from map(_read_file, rule_files)
     for file in paths:
         rules = f"{file.removesuffix(CASES)}.toml"
         if file.endswith(CASES) and rules not in rule_files:
-            yield _Part(file, None, (f"{file}: has the cases of {rules}, which is missing",))
+            yield _RuleFile(file, None, (f"{file}: has the cases of {rules}, which is missing",))
 
 
-def _read_file(path: str, through_pipe: bool = False) -> _Part:
+def _read_file(path: str, through_pipe: bool = False) -> _RuleFile:
     identity = files.real_path(path)
     if path.endswith(CASES):
         rules = f"{path.removesuffix(CASES)}.toml"
-        return _Part(identity, None, (f"{path}: has the cases of {rules} (see `layoutlint rules test`)",))
+        return _RuleFile(identity, None, (f"{path}: has the cases of {rules} (see `layoutlint rules test`)",))
     try:
         text = document.read_text(path, through_pipe)
     except RuleFileError as error:
-        return _Part(identity, None, error.messages)
+        return _RuleFile(identity, None, error.messages)
     part = _part(text, path, shipped=False)
-    return _Part(identity, part.pack, part.mistakes, part.ids)
+    return _RuleFile(identity, part.pack, part.mistakes, part.ids)
 
 
-def _part(text: str, path: str, shipped: bool) -> _Part:
+def _part(text: str, path: str, shipped: bool) -> _RuleFile:
     try:
         toml = document.parse(text, path)
     except RuleFileError as error:
-        return _Part(path, None, error.messages)
+        return _RuleFile(path, None, error.messages)
     notes = Notes(toml)
-    reader = _Reader(Table(toml.data, (), "a rule file", notes), path, shipped)
+    reader = _RuleReader(Table(toml.data, (), "a rule file", notes), path, shipped)
     pack = reader.pack()
     mistakes = tuple(Mistake(path, line, message) for line, message in sorted(notes.mistakes))
-    return _Part(path, None if mistakes else pack, mistakes, tuple(reader.ids.items()))
+    return _RuleFile(path, None if mistakes else pack, mistakes, tuple(reader.ids.items()))
 
 
-class _Reader:
+class _RuleReader:
     """Turns the tables of one file into a pack; mistakes go to its notes."""
 
     def __init__(self, top: Table, path: str, shipped: bool) -> None:

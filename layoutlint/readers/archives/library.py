@@ -23,7 +23,7 @@ _FATAL = -30
 """ARCHIVE_FATAL: nothing more can be read."""
 
 
-class Missing(Exception):
+class MissingLibrary(Exception):
     """Libarchive, or its Python package, is not installed; the text says how to install it."""
 
 
@@ -37,7 +37,7 @@ class Damage(Exception):
         """Whether nothing after it can be read."""
 
 
-class Entry(Record, frozen=True):
+class MemberHeader(Record, frozen=True):
     """The header of a member."""
 
     name: bytes
@@ -54,9 +54,11 @@ def _libarchive() -> Any:
     try:
         from libarchive import ffi
     except ImportError as error:
-        raise Missing("pip install 'layoutlint[archives]'") from error
+        raise MissingLibrary("pip install 'layoutlint[archives]'") from error
     except (OSError, AttributeError, TypeError) as error:
-        raise Missing("apt-get install libarchive13 (or dnf, apk or brew install libarchive)") from error
+        raise MissingLibrary(
+            "apt-get install libarchive13 (or dnf, apk or brew install libarchive)"
+        ) from error
     with suppress(locale.Error):  # names are UTF-8
         locale.setlocale(locale.LC_CTYPE, "C.UTF-8")
     return ffi
@@ -92,7 +94,7 @@ class OpenArchive:
         """What stopped the source of its bytes."""
         self._buffer = create_string_buffer(_PIECE)
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[MemberHeader]:
         """Yield the members. Raises Damage; after one that is no end, this can be called again."""
         ffi = _libarchive()
         entry = ffi.entry_new()
@@ -143,7 +145,7 @@ class OpenArchive:
             raise Damage(message, (error.retcode or _FATAL) <= _FATAL) from error
 
 
-def _entry(ffi: Any, entry: Any) -> Entry:
+def _entry(ffi: Any, entry: Any) -> MemberHeader:
     mode = ffi.entry_filetype(entry)
     name = ffi.entry_pathname(entry)
     if name is None:
@@ -151,7 +153,7 @@ def _entry(ffi: Any, entry: Any) -> Entry:
     hard = ffi.entry_hardlink(entry)
     link = (ffi.entry_symlink(entry) or b"?") if S_ISLNK(mode) else hard or b""
     is_file = (S_ISREG(mode) or not mode) and not link  # `ar D` leaves the type out
-    return Entry(name, is_file, S_ISDIR(mode), link)
+    return MemberHeader(name, is_file, S_ISDIR(mode), link)
 
 
 @contextmanager

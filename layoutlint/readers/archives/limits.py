@@ -15,7 +15,7 @@ _DEFAULT = 16 << 30
 _SIZE = re.compile(r"([0-9]{1,18})([KMGT]?)")
 
 
-class Limits(Record, frozen=True):
+class ArchiveLimits(Record, frozen=True):
     """Limits of one archive with all archives in it."""
 
     content: int = _DEFAULT
@@ -37,12 +37,12 @@ class Limits(Record, frozen=True):
     """Bytes that unpacking may take."""
 
 
-def limits() -> Limits:
+def limits() -> ArchiveLimits:
     """Return the limits of this run, by the environment. Raises UsageError for a value that is no size."""
     text = os.environ.get(VARIABLE)
     if not text:
-        return Limits()
+        return ArchiveLimits()
     match = _SIZE.fullmatch(text.strip().upper())
     if match is None or not int(match[1]):
         raise UsageError(f"{text!r} is not a number of bytes, such as 40G", VARIABLE)
-    return Limits(content=int(match[1]) * _UNITS[match[2]], ratio=1 << 40)
+    return ArchiveLimits(content=int(match[1]) * _UNITS[match[2]], ratio=1 << 40)

@@ -21,8 +21,8 @@ from layoutlint.model.reading import Unread
 from layoutlint.model.record import Record
 from layoutlint.readers.archives import formats, library
 from layoutlint.readers.archives.formats import Content
-from layoutlint.readers.archives.library import Damage, Entry, OpenArchive
-from layoutlint.readers.archives.limits import VARIABLE, Limits
+from layoutlint.readers.archives.library import Damage, MemberHeader, OpenArchive
+from layoutlint.readers.archives.limits import VARIABLE, ArchiveLimits
 from layoutlint.readers.elf import packed
 from layoutlint.readers.modules import find
 from layoutlint.workers import permissions
@@ -48,7 +48,7 @@ class Member(Record, frozen=True):
     content: Content
 
 
-class Request(Record, frozen=True):
+class UnpackRequest(Record, frozen=True):
     """The archive, the members to unpack, and the file for them."""
 
     path: str
@@ -59,7 +59,7 @@ class Request(Record, frozen=True):
     """The descriptor of the archive."""
     sink: int
     """The descriptor of the file for the contents."""
-    limits: Limits
+    limits: ArchiveLimits
 
 
 class Unpacked(Record, frozen=True):
@@ -73,7 +73,7 @@ class _Stop(Exception):
     """Nothing more is unpacked."""
 
 
-def unpack(request: Request) -> Unpacked:
+def unpack(request: UnpackRequest) -> Unpacked:
     """Unpack an archive. Raises library.Missing, and ReadError if a limit or the disk ends it."""
     library.load()
     permissions.refuse_calls()
@@ -97,7 +97,7 @@ def unpack(request: Request) -> Unpacked:
 class _Unpacker:
     """The state of unpacking one archive, with the archives in it."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: UnpackRequest) -> None:
         self._request = request
         self._limits = request.limits
         size = os.fstat(request.source).st_size
@@ -181,9 +181,9 @@ class _Unpacker:
         if is_package and not has_data:
             self.fail(prefix.rstrip(":"), "is a Debian package without data.tar; it is truncated")
 
-    def _entries(self, archive: OpenArchive, prefix: str, start: bytes) -> Iterator[Entry]:
+    def _entries(self, archive: OpenArchive, prefix: str, start: bytes) -> Iterator[MemberHeader]:
         """Yield the members; headers that cannot be read are failures, and may end the archive."""
-        last: Entry | None = None
+        last: MemberHeader | None = None
         while True:
             try:
                 for entry in archive.entries():
@@ -198,12 +198,12 @@ class _Unpacker:
                 if damage.is_end:
                     return
 
-    def _fail_rest(self, prefix: str, last: Entry, damage: Damage) -> None:
+    def _fail_rest(self, prefix: str, last: MemberHeader, damage: Damage) -> None:
         """Record that the rest of an archive cannot be read."""
         place = f"in or after {os.fsdecode(last.name)[:_SHOWN_NAME]}"
         self.fail(prefix.rstrip(":"), f"is damaged or truncated {place}: {damage.reason}")
 
-    def _path(self, entry: Entry, prefix: str) -> str | None:
+    def _path(self, entry: MemberHeader, prefix: str) -> str | None:
         """Return the name of a member that may be read; None for others."""
         if not entry.is_file:
             if entry.link and _plain(entry.name) == self._request.member.removeprefix(prefix):

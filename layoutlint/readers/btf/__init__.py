@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.files import accesses
 from layoutlint.model.reading import Omission, Reading, ReadOptions
 from layoutlint.model.record import replace
-from layoutlint.model.target import Target
+from layoutlint.model.target import TARGETS, UNAMES, Target, target_named
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.btf import blob, declared_names, languages
-from layoutlint.readers.btf.blob import Blob, Damaged, Data
+from layoutlint.readers.btf import blob
+from layoutlint.readers.btf.blob import Blob, Damaged, Data, TypeEntry
 from layoutlint.readers.btf.select import merge, names, structs
-from layoutlint.readers.btf.target import choose_target
+from layoutlint.readers.btf.types import BtfDecoder
 from layoutlint.readers.elf import kernel_image, packed
 from layoutlint.readers.linux import config, version
 
@@ -37,6 +39,70 @@ _LARGEST = 1 << 28
 (include/uapi/linux/btf.h)."""
 
 __all__ = ["blobs", "read", "read_elf", "what_is", "what_is_in_elf"]
+_THINGS: Final = {
+    blob.ENUM: "an enum",
+    blob.ENUM64: "an enum",
+    blob.FUNC: "a function",
+    blob.VAR: "a variable",
+    blob.INT: "a number type",
+    blob.FLOAT: "a number type",
+    blob.TYPEDEF: "a typedef",
+}
+_PARTS: Final = {
+    blob.ENUM: "an enumerator",
+    blob.ENUM64: "an enumerator",
+    blob.STRUCT: "a field",
+    blob.UNION: "a field",
+}
+_NAMED: Final = frozenset((blob.STRUCT, blob.UNION, blob.ENUM, blob.ENUM64, blob.TYPEDEF))
+_NOT_C: Final = re.compile(r"::|[<>{}()&]")
+"""What names of C do not have: of templates, namespaces, closures, tuples and references."""
+_NOT_C_BYTES: Final = re.compile(_NOT_C.pattern.encode())
+_RUST: Final = re.compile(r"_R[A-Z]|_ZN.*17h[0-9a-f]{16}E")
+_CPP: Final = re.compile(r"_Z[A-Z0-9]")
+_SUFFIXES: Final = {
+    **dict.fromkeys(("cc", "cpp", "cxx", "C", "c++"), "C++"),
+    **dict.fromkeys(("rs", "rcgu"), "Rust"),
+}
+_SHOWN_AS_C: Final = "BTF shows structs of other languages as those of C"
+_LONG = ("long int", "long unsigned int", "long", "unsigned long")
+_INTS = frozenset((blob.INT,))
+_RUNNING = "/sys/kernel/btf/"
+
+
+def choose_target(path: str, source: Blob, requested: str | None = None) -> tuple[Target, tuple[str, ...]]:
+    """Return the target, the requested one if it fits, and notes on assumptions. Raises Damaged."""
+    pointer, notes = _pointer_size(source.base or source)
+    if requested is not None and _fits(target_named(requested), pointer, source.little_endian):
+        return target_named(requested), notes
+    if files.real_path(path).startswith(_RUNNING):
+        running = _running_machine(pointer, source.little_endian)
+        if running is not None:
+            return running, notes
+    name = f"unknown{pointer * 8}-{'le' if source.little_endian else 'be'}"
+    target = target_named(name)
+    assumption = f"raw BTF names no machine: assuming cache lines of {target.line_size} bytes (`--line-size`)"
+    return target, (*notes, assumption)
+
+
+@lru_cache(maxsize=2)
+def _pointer_size(whole: Blob) -> tuple[int, tuple[str, ...]]:
+    """Return the bytes of a `long`, which on Linux has the size of a pointer, and notes."""
+    for record in whole.records_named(_INTS, _LONG):
+        if record.value in (4, 8):
+            return record.value, ()
+    return 8, ("it has no `long`: assuming pointers of 8 bytes",)
+
+
+def _fits(target: Target, pointer_size: int, little_endian: bool) -> bool:
+    return (target.pointer_size, target.little_endian) == (pointer_size, little_endian)
+
+
+def _running_machine(pointer_size: int, little_endian: bool) -> Target | None:
+    """Return the running machine's row of TARGETS, if it agrees with the blob."""
+    name = os.uname().machine
+    rows = (target for target in TARGETS if target.name == UNAMES.get(name, name))
+    return next((target for target in rows if _fits(target, pointer_size, little_endian)), None)
 
 
 def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
@@ -78,12 +144,68 @@ def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
     return _with_omissions(reading, sources, image, wanted, options)
 
 
+def _find_language(
+    sources: tuple[Blob, ...], image: Image | None, wanted: Wanted, options: ReadOptions
+) -> tuple[tuple[Omission, ...], tuple[str, ...]]:
+    """Return what may be structs of other languages, and instead of it notes if nothing is judged.
+
+    `image` is the file with the blobs; None for a raw one. Linux leaves other languages out of its BTF
+    (scripts/Makefile.btf), so there only names count. Raises Damaged.
+    """
+    omissions = [omission for source in sources for omission in _by_names(source)][:1]
+    if image is not None and not image.is_kernel:
+        omissions += _by_dwarf(image, wanted, options) if image.has_dwarf else _by_symbols(image)
+    if options.finds_omissions:
+        return tuple(omissions), ()
+    return (), tuple(omission.reason for omission in omissions)
+
+
+def _by_names(source: Blob) -> Iterator[Omission]:
+    if not source.has_text(_NOT_C_BYTES):  # most blobs have a hundred thousand names
+        return
+    names = (source.text(name, type_id) for type_id, name in source.own_types(_NAMED) if name)
+    name = next(filter(_NOT_C.search, names), None)
+    if name is not None:
+        yield Omission(f"{_SHOWN_AS_C}, and this may have some: C has no names like `{name}`")
+
+
+def _by_dwarf(image: Image, wanted: Wanted, options: ReadOptions) -> Iterator[Omission]:
+    """Yield the structs of units that are not in C, as the DWARF of the same file has them."""
+    from layoutlint.readers import dwarf
+
+    try:
+        languages = dwarf.other_languages(image, options)
+        found = dwarf.foreign_omissions(image, wanted, options) if languages else ()
+    except ReadError:
+        return  # its BTF may be whole
+    if not options.finds_omissions and languages:
+        yield Omission(f"{_SHOWN_AS_C}: its DWARF has units in {', '.join(languages)}")
+    elif options.finds_omissions:
+        yield from (replace(each, reason=f"{_SHOWN_AS_C}: {each.reason}") for each in found)
+
+
+def _by_symbols(image: Image) -> Iterator[Omission]:
+    from layoutlint.readers.elf import source_files, symbols
+
+    for file in source_files.source_files(image) or ():
+        words = file.name.split(".")[1:]
+        if language := next((_SUFFIXES[word] for word in words if word in _SUFFIXES), None):
+            yield Omission(f"{_SHOWN_AS_C}: its symbols name a source in {language}, {file.name}")
+            return
+    functions = (function.name for function in source_files.functions(image))
+    variables = (symbol.name for symbol in symbols.read_symbols(image) or ())
+    for name in itertools.chain(functions, variables):
+        if language := "Rust" if _RUST.match(name) else "C++" if _CPP.match(name) else None:
+            yield Omission(f"{_SHOWN_AS_C}: its symbols are of {language}, such as {name}")
+            return
+
+
 def _with_omissions(
     reading: Reading, sources: tuple[Blob, ...], image: Image | None, wanted: Wanted, options: ReadOptions
 ) -> Reading:
     """Return a reading with what its BTF shows wrong, or does not show. Raises ReadError."""
     try:
-        omissions, notes = languages.find(sources, image, wanted, options)
+        omissions, notes = _find_language(sources, image, wanted, options)
     except Damaged as error:
         raise ReadError(reading.path, f"damaged BTF: {error.reason}") from error
     is_of_compiler = image is not None and not (image.is_kernel or image.has_dwarf)
@@ -133,9 +255,26 @@ def what_is_in_elf(image: Image, name: str, options: ReadOptions) -> str | None:
     return _meaning(image.path, blobs(image, options.btf_base), name, image.target)
 
 
+def _what_is(source: Blob, name: str, target: Target) -> str | None:
+    """Return what a blob, or its base, declares by a name; None if it does not. Raises Damaged."""
+    for record in source.records_named(frozenset(_THINGS), (name,)):
+        if record.kind != blob.TYPEDEF:
+            return _THINGS[record.kind]
+        return f"a typedef of `{BtfDecoder(source, target).spell(record.value)}`"
+    parts = [_describe_part(record) for record in source.records_with_part(frozenset(_PARTS), name)]
+    if parts:
+        return next((part for part in parts if part not in _PARTS.values()), parts[0])
+    return None if source.base is None else _what_is(source.base, name, target)
+
+
+def _describe_part(record: TypeEntry) -> str:
+    is_field = record.kind in (blob.STRUCT, blob.UNION)
+    return _PARTS[record.kind] + (f" of {record.name}" if is_field and record.name else "")
+
+
 def _meaning(path: str, sources: tuple[Blob, ...], name: str, target: Target) -> str | None:
     try:
-        meanings = (declared_names.what_is(source, name, target) for source in sources)
+        meanings = (_what_is(source, name, target) for source in sources)
         return next((meaning for meaning in meanings if meaning is not None), None)
     except Damaged as error:
         raise ReadError(path, f"damaged BTF: {error.reason}") from error

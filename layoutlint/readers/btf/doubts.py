@@ -10,7 +10,7 @@ from layoutlint.model.structs import Field, Struct
 from layoutlint.readers import scalars
 from layoutlint.readers.btf import blob
 from layoutlint.readers.btf.blob import Blob
-from layoutlint.readers.btf.types import AGGREGATES, KEPT_BITS, Decoder, Type
+from layoutlint.readers.btf.types import AGGREGATES, KEPT_BITS, BtfDecoder, MemberType
 
 _MOVED: Final = (
     "BTF of gcc does not state whether unnamed bit-fields are before its first member, or a member's"
@@ -29,7 +29,7 @@ _POINTERS: Final = frozenset((blob.PTR,))
 class Doubts:
     """The doubts about the structs of one blob."""
 
-    def __init__(self, source: Blob, decoder: Decoder, by_gcc: bool, may_be_reduced: bool) -> None:
+    def __init__(self, source: Blob, decoder: BtfDecoder, by_gcc: bool, may_be_reduced: bool) -> None:
         """`by_gcc`: gcc may have written it. It puts the first named member at 0 even after unnamed bit-
         fields (ctf_add_member() in gcc/ctfc.cc), and since 14 drops bit-fields whose offset does not fit.
         """
@@ -63,13 +63,13 @@ class Doubts:
         return any(_lacks_members(self._decoder.type_at(type_id), leads) for type_id in ids)
 
 
-def _lacks_members(kind: Type, leads: bool) -> bool:
+def _lacks_members(kind: MemberType, leads: bool) -> bool:
     if not kind.members:
         return bool(kind.bit_size)
     return not leads and kind.aggregate == "struct" and _has_unexplained_gap(kind)
 
 
-def _has_unexplained_gap(kind: Type) -> bool:
+def _has_unexplained_gap(kind: MemberType) -> bool:
     """Return whether a gap of a struct is larger than the alignment of what follows it requires."""
     end: int | None = 0
     largest = 1

@@ -1,24 +1,36 @@
-"""Selection of the requested types of a blob: names compared, typedefs resolved, equal definitions merged."""
+"""Selection of the requested types of a blob: names compared, typedefs resolved, equal definitions merged,
+annotations (BTF_KIND_DECL_TAG, Documentation/bpf/btf.rst of Linux) added.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from layoutlint.model.overlaps import Overlaps
 from layoutlint.model.record import Record, replace
-from layoutlint.model.structs import Struct, Unstated
+from layoutlint.model.structs import ANNOTATION, Annotation, Struct, Unstated
 from layoutlint.model.target import Target
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.btf import blob
-from layoutlint.readers.btf.annotation_tags import Annotations
 from layoutlint.readers.btf.blob import Blob, Damaged, TypeEntry
 from layoutlint.readers.btf.doubts import Doubts
-from layoutlint.readers.btf.holders import Holders, unnamed_alone
-from layoutlint.readers.btf.types import AGGREGATES, DEEPEST, TRANSPARENT, UNSTATED, Decoder
+from layoutlint.readers.btf.types import AGGREGATES, DEEPEST, TRANSPARENT, UNSTATED, BtfDecoder
 
 _Key = tuple[str, int]
 _NAMING = frozenset((blob.STRUCT, blob.UNION, blob.FWD, blob.TYPEDEF))
 _TYPEDEFS = frozenset((blob.TYPEDEF,))
+_TAGS: Final = frozenset((blob.DECL_TAG,))
+_AGGREGATES: Final = frozenset((blob.STRUCT, blob.UNION))
+_NAMELESS: Final = frozenset((blob.CONST, blob.VOLATILE, blob.RESTRICT, blob.TYPE_TAG, blob.ARRAY))
+"""Kinds between a member and the struct defined in its declaration."""
+_WHOLE: Final = 0xFFFFFFFF
+"""component_idx of a tag on the type itself, not on a member."""
+_DEEPEST: Final = 100
+_Texts = dict[int, list[str]]
+_NAMED = frozenset((*AGGREGATES, blob.TYPEDEF))
+_REFER = frozenset((blob.PTR, blob.VAR, blob.FUNC_PROTO))
+_BETWEEN = frozenset((*TRANSPARENT, blob.TYPEDEF, blob.ARRAY))
 
 
 class _Target(Record, frozen=True):
@@ -34,6 +46,59 @@ class _Target(Record, frozen=True):
         return bool(self.record.name)
 
 
+class _AnnotationTags:
+    """The annotations of one blob, by struct."""
+
+    def __init__(self, source: Blob) -> None:
+        """Read the tags. Raises Damaged."""
+        self._blob = source
+        self._tags: dict[int, _Texts] = {}
+        for type_id, name in source.own_types(_TAGS):
+            text = source.text(name, type_id)
+            if text.startswith(ANNOTATION):
+                record = source.record(type_id)
+                texts = self._tags.setdefault(record.value, {}).setdefault(record.words[0], [])
+                texts.append(text.removeprefix(ANNOTATION))
+        self.owners = self._owners()
+        """The structs with annotations, on themselves or on structs defined inside of them."""
+
+    def _owners(self) -> frozenset[int]:
+        if not self._tags:
+            return frozenset()
+        ids = [type_id for type_id, _ in self._blob.own_types(_AGGREGATES)]
+        return frozenset(type_id for type_id in ids if any(self.annotations_of(self._blob.record(type_id))))
+
+    def annotations_of(self, record: TypeEntry, prefix: str = "", depth: int = 0) -> Iterator[Annotation]:
+        """Yield the annotations of a struct and of the structs defined inside of it. Raises Damaged."""
+        if not self._tags:
+            return
+        if depth > _DEEPEST:
+            raise Damaged(f"type {record.id} is nested {_DEEPEST} types deep")
+        texts = self._tags.get(record.id, {})
+        for text in texts.get(_WHOLE, ()):
+            yield Annotation(prefix.removesuffix("."), text)
+        for number, (name, type_id, _) in enumerate(record.elements(3)):
+            path = prefix + self._blob.text(name, record.id)
+            for text in texts.get(number, ()):
+                yield Annotation(path.removesuffix("."), text)
+            inner = self._unnamed_struct(type_id)
+            if inner is not None:
+                yield from self.annotations_of(inner, f"{path}." if name else prefix, depth + 1)
+
+    def _unnamed_struct(self, type_id: int) -> TypeEntry | None:
+        """Return the unnamed struct that a member is declared with; None for other types."""
+        for _ in range(_DEEPEST):
+            if not type_id:
+                return None
+            record = self._blob.record(type_id)
+            if record.kind in _AGGREGATES:
+                return None if record.name else record
+            if record.kind not in _NAMELESS:
+                return None
+            type_id = record.words[0] if record.kind == blob.ARRAY else record.value
+        raise Damaged(f"type {type_id} and others refer to one another in a circle")
+
+
 def structs(
     source: Blob, wanted: Wanted, target: Target, origin: str, is_kernel: bool = False,
     by_gcc: bool = False, is_raw: bool = False,
@@ -43,9 +108,9 @@ def structs(
     `by_gcc`: gcc may have written it, which omits the typedef of a struct in an atomic type. `is_raw`: it is
     no section of an ELF file. Raises Damaged.
     """
-    decoder = Decoder(source, target, is_kernel)
+    decoder = BtfDecoder(source, target, is_kernel)
     doubts = Doubts(source, decoder, by_gcc, is_raw and not is_kernel)
-    annotations = Annotations(source) if wanted.annotated else None
+    annotations = _AnnotationTags(source) if wanted.annotated else None
     owners = annotations.owners if annotations else frozenset()
     overlaps = Overlaps()
     complete: dict[tuple[str, int], Struct] = {}
@@ -86,15 +151,109 @@ def names(source: Blob) -> frozenset[str]:
     )
 
 
+def _unnamed_alone(source: Blob) -> frozenset[int]:
+    """Return the structs of a blob without a name that are not only the type of a member. Raises Damaged."""
+    in_members, elsewhere, named = set[int](), set[int](), set[int]()
+    for type_id, _ in source.own_types(frozenset((*AGGREGATES, *_REFER, blob.TYPEDEF))):
+        record = source.record(type_id)
+        if record.kind in AGGREGATES:
+            in_members.update(_struct_of(source, part) for part in source.parts(type_id))
+        elif record.kind == blob.TYPEDEF:
+            named.add(_struct_of(source, record.value, TRANSPARENT))
+            elsewhere.add(_struct_of(source, record.value))  # a typedef of an array names no struct
+        else:
+            parameters = record.elements(2) if record.kind == blob.FUNC_PROTO else ()
+            elsewhere.update(_struct_of(source, each) for each in (record.value, *(p[1] for p in parameters)))
+    unnamed = {type_id for type_id, name in source.own_types(frozenset(AGGREGATES)) if not name}
+    return frozenset(unnamed - named - (in_members - elsewhere))
+
+
+def _struct_of(source: Blob, type_id: int, between: frozenset[int] = _BETWEEN) -> int:
+    """Return the id of the type behind qualifiers, typedefs and arrays. Raises Damaged."""
+    for _ in range(DEEPEST):
+        record = source.record(type_id) if type_id else None
+        if record is None or record.kind not in between:
+            return type_id
+        type_id = source.parts(type_id)[0]
+    raise Damaged(f"type {type_id} goes through more than {DEEPEST} others, or in a circle")
+
+
+class _Holders:
+    """Finds structs by name, and the types that embed them, at any depth."""
+
+    def __init__(self, source: Blob, names: frozenset[str], omits_typedefs: bool = False) -> None:
+        """Mark the named structs. Raises Damaged.
+
+        `omits_typedefs`: any struct without a tag can be one of the same size that a typedef names.
+        """
+        self._source = source
+        self._is_holder: dict[int, bool] = {0: True}
+        """Pahole writes `void` for types that it cannot express: a member of it can embed anything."""
+        while source.base is not None:
+            self._mark(source, names)
+            source = source.base
+        self._mark(source, names)
+        if omits_typedefs:
+            self._mark_lookalikes(source)
+
+    def _mark_lookalikes(self, source: Blob) -> None:
+        """Mark the structs without a tag that have the size of one that a typedef names."""
+        untagged = [
+            source.record(type_id) for type_id, name in source.own_types(frozenset(AGGREGATES)) if not name
+        ]
+        typedefs = (
+            source.record(type_id).value for type_id, _ in source.own_types(frozenset((blob.TYPEDEF,)))
+        )
+        named = set(typedefs)
+        sizes = {(record.kind, record.value) for record in untagged if record.id in named}
+        lookalikes = (r for r in untagged if r.id not in named and (r.kind, r.value) in sizes)
+        self._is_holder.update((record.id, True) for record in lookalikes)
+
+    def _mark(self, source: Blob, names: frozenset[str]) -> None:
+        """Mark the structs of these names, and those that typedefs of these names refer to."""
+        for record in source.records_named(_NAMED, names):
+            target: TypeEntry | None = record
+            for _ in range(DEEPEST):
+                if target is None or (target.kind != blob.TYPEDEF and target.kind not in TRANSPARENT):
+                    break
+                target = source.record(target.value) if target.value else None
+            if target is not None and target.kind in AGGREGATES:
+                self._is_holder[target.id] = True
+
+    def ids(self) -> frozenset[int]:
+        """Return the ids of types that embed such a struct, and of all types that these contain. Raises
+        Damaged.
+
+        The contained types decide which struct a field's typedef refers to, if several have the same members.
+        """
+        ids: set[int] = set()
+        pending = [type_id for type_id, _ in self._source.own_types(_NAMED) if self._holds(type_id)]
+        while pending:
+            type_id = pending.pop()
+            if type_id not in ids:
+                ids.add(type_id)
+                pending += self._source.parts(type_id)
+        return frozenset(ids)
+
+    def _holds(self, type_id: int, depth: int = 0) -> bool:
+        is_holder = self._is_holder.get(type_id)
+        if is_holder is None:
+            self._is_holder[type_id] = True  # a type that contains itself is reported when it is decoded
+            parts = self._source.parts(type_id)
+            is_holder = depth > DEEPEST or any(self._holds(part, depth + 1) for part in parts)
+            self._is_holder[type_id] = is_holder
+        return is_holder
+
+
 def _select(source: Blob, wanted: Wanted, annotated: frozenset[int], by_gcc: bool) -> list[_Target]:
     """Return the structs of requested names, and the annotated structs."""
     matches: dict[int, bool] = {0: False}
     holders: frozenset[int] = frozenset()
     if wanted.with_containers:
-        holders = Holders(source, wanted.with_containers, by_gcc).ids()
+        holders = _Holders(source, wanted.with_containers, by_gcc).ids()
     targets = []
     if wanted.embedded:
-        alone = unnamed_alone(source)
+        alone = _unnamed_alone(source)
         shown = sorted(alone & holders if wanted.with_containers else alone)
         targets += [
             _Target(f"(unnamed, type {type_id} of BTF)", source.record(type_id), None) for type_id in shown
@@ -158,7 +317,12 @@ def _is_requested(wanted: Wanted, name: str) -> bool:
 
 
 def _complete(
-    selected: _Target, decoder: Decoder, target: Target, origin: str, overlaps: Overlaps, unstated: Unstated
+    selected: _Target,
+    decoder: BtfDecoder,
+    target: Target,
+    origin: str,
+    overlaps: Overlaps,
+    unstated: Unstated,
 ) -> Struct:
     record = selected.record
     fields = decoder.type_at(record.id).members

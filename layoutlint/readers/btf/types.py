@@ -42,7 +42,7 @@ _FAKE: Final = "__SANITIZED_FAKE_INT__"
 on i386)."""
 
 
-class Type(Record, frozen=True, eq=False):
+class MemberType(Record, frozen=True, eq=False):
     """The type of a member."""
 
     spelling: CType
@@ -72,7 +72,7 @@ class Type(Record, frozen=True, eq=False):
     """Whether it is or contains a struct whose offsets do not fit (`KEPT_BITS`)."""
 
 
-class Decoder:
+class BtfDecoder:
     """Decodes the types of one blob, each once."""
 
     def __init__(self, source: Blob, target: Target, is_kernel: bool = False) -> None:
@@ -83,12 +83,12 @@ class Decoder:
         itself."""
         self._blob = source
         self._target = target
-        self._types: dict[int, Type] = {}
+        self._types: dict[int, MemberType] = {}
         self._spellings: dict[int, CType] = {}
         self._open: set[int] = set()
         self._base = None if source.base is None else _base_decoder(source.base, target, is_kernel)
 
-    def type_at(self, type_id: int, depth: int = 0) -> Type:
+    def type_at(self, type_id: int, depth: int = 0) -> MemberType:
         """Return a type by its id. Raises Damaged."""
         decoded = self._types.get(type_id)
         if decoded is not None:
@@ -106,9 +106,9 @@ class Decoder:
             self._open.discard(type_id)
         return decoded
 
-    def _decode(self, type_id: int, depth: int) -> Type:
+    def _decode(self, type_id: int, depth: int) -> MemberType:
         if type_id == 0:
-            return Type(CType("void"), None)
+            return MemberType(CType("void"), None)
         record = self._blob.record(type_id)
         kind = record.kind
         if kind in AGGREGATES:
@@ -122,18 +122,18 @@ class Decoder:
         if kind == blob.ARRAY:
             return self._array(record, spelling, depth)
         if kind == blob.INT and record.name == _FAKE:
-            return Type(spelling, None)
+            return MemberType(spelling, None)
         if kind == blob.INT:
             return self._integer(record, spelling)
         if kind in (blob.ENUM, blob.ENUM64, blob.FLOAT):
             is_integer = kind != blob.FLOAT or record.value <= _DOUBLE
             is_number = kind == blob.FLOAT
             align = self._natural(record.value, is_integer)
-            return Type(spelling, record.value * 8, align, is_number=is_number)
+            return MemberType(spelling, record.value * 8, align, is_number=is_number)
         if kind == blob.PTR:
             size, calls = self._target.pointer_size, self._is_function(record.value)
-            return Type(spelling, size * 8, self._natural(size), is_function_pointer=calls)
-        return Type(spelling, None, aggregate=_forward_aggregate(record) if kind == blob.FWD else None)
+            return MemberType(spelling, size * 8, self._natural(size), is_function_pointer=calls)
+        return MemberType(spelling, None, aggregate=_forward_aggregate(record) if kind == blob.FWD else None)
 
     def _natural(self, size: int, is_integer: bool = True) -> int:
         """Return the natural alignment of a scalar on the target."""
@@ -150,7 +150,7 @@ class Decoder:
             type_id = record.value
         raise Damaged(f"type {type_id} and others refer to one another in a circle")
 
-    def _integer(self, record: TypeEntry, spelling: CType) -> Type:
+    def _integer(self, record: TypeEntry, spelling: CType) -> MemberType:
         encoding, bits = record.words[0], record.value * 8
         offset, used = encoding >> 16 & 0xFF, encoding & 0xFF
         if offset + used > bits:
@@ -158,9 +158,9 @@ class Decoder:
         part = None if (offset, used) == (0, bits & 0xFF) else (offset, used)
         is_bit_int = "_BitInt" in spelling.left
         align = scalars.bit_int(self._target, record.value)[0] if is_bit_int else self._natural(record.value)
-        return Type(spelling, bits, align, part=part, is_number=True)
+        return MemberType(spelling, bits, align, part=part, is_number=True)
 
-    def _array(self, record: TypeEntry, spelling: CType, depth: int) -> Type:
+    def _array(self, record: TypeEntry, spelling: CType, depth: int) -> MemberType:
         element = self.type_at(record.words[0], depth)
         count = record.words[2]
         bits = None if element.bit_size is None else element.bit_size * count
@@ -182,7 +182,7 @@ class Decoder:
             flexible_bits=None if count else scalars.innermost_bits(element.bit_size, element.dims),
         )
 
-    def _aggregate(self, record: TypeEntry, depth: int) -> Type:
+    def _aggregate(self, record: TypeEntry, depth: int) -> MemberType:
         fields, count = self.fields(record, depth)
         spelling = self.spell(record.id)
         bits, is_union = record.value * 8, record.kind == blob.UNION
@@ -191,7 +191,7 @@ class Decoder:
         padded_bits = scalars.atomic_bits(bits)
         is_lost = record.flag and not is_union and bits > 1 << KEPT_BITS
         contained = (self.type_at(type_id, depth) for _, type_id, _ in record.elements(3))
-        return Type(
+        return MemberType(
             spelling,
             bits,
             align,
@@ -237,7 +237,7 @@ class Decoder:
             for field, is_doubtful in zip(fields, doubtful, strict=True)
         ]
 
-    def _field(self, record: TypeEntry, name: str | None, kind: Type, place: int) -> Field | None:
+    def _field(self, record: TypeEntry, name: str | None, kind: MemberType, place: int) -> Field | None:
         """Return a member; None for an unnamed bit-field, which is padding."""
         offset, bits = (place & 0xFFFFFF, place >> 24) if record.flag else (place, 0)
         if not bits and kind.part is not None:
@@ -322,9 +322,9 @@ class Decoder:
 
 
 @lru_cache(maxsize=2)
-def _base_decoder(source: Blob, target: Target, is_kernel: bool) -> Decoder:
+def _base_decoder(source: Blob, target: Target, is_kernel: bool) -> BtfDecoder:
     """Return the decoder of a base, shared by all modules of a folder."""
-    return Decoder(source, target, is_kernel)
+    return BtfDecoder(source, target, is_kernel)
 
 
 _KEYWORDS: Final = frozenset((blob.STRUCT, blob.UNION, blob.ENUM, blob.ENUM64, blob.FWD))

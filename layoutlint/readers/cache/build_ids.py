@@ -15,7 +15,7 @@ from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.cache import keys, record
+from layoutlint.readers.cache import keys, readings
 from layoutlint.readers.cache.memory import Memory
 from layoutlint.readers.cache.readings import counts, is_small
 
@@ -42,7 +42,7 @@ def recall_or_read(
         reading = read()
     if log.is_empty() and not reading.unread and is_small(reading):
         try:
-            memory.keep(log, record.encode([_move(reading, image.path, name)]))
+            memory.keep(log, readings.encode([_move(reading, image.path, name)]))
         except ValueError:  # names that are no UTF-8
             return reading
     return reading
@@ -70,7 +70,7 @@ def _recall(memory: Memory) -> Reading | None:
     if kept is None:
         return None
     try:
-        (result,) = record.decode(kept)
+        (result,) = readings.decode(kept)
     except ValueError:
         return None
     return result if isinstance(result, Reading) else None

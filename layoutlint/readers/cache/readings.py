@@ -1,13 +1,21 @@
-"""Results of readers, kept in the cache."""
+"""Results of readers, kept in the cache as JSON, `layoutlint/reading/1` (docs/cache.md).
+
+Objects have the attributes of their records by name. Decoding is strict: another form raises Malformed.
+"""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable
+from typing import Literal
+
+import msgspec
 
 from layoutlint.files import accesses
 from layoutlint.model.reading import Reading, ReadOptions, Unread
+from layoutlint.model.record import Record
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.cache import keys, record
+from layoutlint.readers.cache import keys
 from layoutlint.readers.cache.memory import Memory
 
 Result = Reading | Unread
@@ -15,9 +23,11 @@ _MOST_STRUCTS = 2_000
 """The most structs of debug information that are kept: more take as long to decode as to read again."""
 _MOST_STRUCTS_OF_TEXT = 50_000
 """The most structs of C text that are kept; 13,000 of Linux take 6 MB, 1 s to decode, and 30 s to parse."""
+_LARGEST = 1 << 28
+"""The most bytes of JSON."""
 
 
-class Counts:
+class CacheCounts:
     """How often this process found readings in the cache, and how often it did not."""
 
     def __init__(self) -> None:
@@ -30,7 +40,51 @@ class Counts:
         return self.hits + self.misses
 
 
-counts = Counts()
+counts = CacheCounts()
+
+
+class _Result(Record, frozen=True, forbid_unknown_fields=True):
+    """A reading, or why there is none."""
+
+    reading: Reading | None
+    unread: Unread | None
+
+
+class _Document(Record, frozen=True, forbid_unknown_fields=True):
+    schema: Literal["layoutlint/reading/1"]
+    results: tuple[_Result, ...]
+
+
+class Malformed(ValueError):
+    """Bytes that are no encoded readings."""
+
+
+def encode(results: Iterable[Result]) -> bytes:
+    """Return results of reading as compressed JSON. Raises ValueError for names that are no UTF-8."""
+    pairs = ((None, result) if isinstance(result, Unread) else (result, None) for result in results)
+    document = _Document("layoutlint/reading/1", tuple(_Result(*pair) for pair in pairs))
+    return zlib.compress(msgspec.json.encode(document), 1)
+
+
+def decode(data: bytes) -> list[Result]:
+    """Return the results that were encoded; raises Malformed."""
+    try:
+        stream = zlib.decompressobj()
+        text = stream.decompress(data, _LARGEST)
+        if not stream.eof or stream.unused_data:
+            raise Malformed("truncated, or too long")
+        document = msgspec.json.decode(text, type=_Document)
+    except (zlib.error, msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise Malformed(str(error)) from error
+    return [_decode_result(result) for result in document.results]
+
+
+def _decode_result(result: _Result) -> Result:
+    """Return the reading or the failure; raises Malformed for both or none."""
+    only = result.reading or result.unread
+    if only is None or (result.reading is not None and result.unread is not None):
+        raise Malformed("neither a reading nor a failure")
+    return only
 
 
 def recall_or_read(
@@ -50,10 +104,10 @@ def recall_or_read(
     kept = memory.recall()
     if kept is not None:
         try:
-            results = record.decode(kept)
+            results = decode(kept)
             counts.hits += 1
             return results
-        except record.Malformed:
+        except Malformed:
             pass
     before = counts.total
     with accesses.log_answers() as log:
@@ -62,7 +116,7 @@ def recall_or_read(
         counts.misses += 1
     if log.obstacle is None and all(map(is_small, results)):
         try:
-            memory.keep(log, record.encode(results))
+            memory.keep(log, encode(results))
         except ValueError:  # names that are no UTF-8
             return results
     return results

@@ -1,31 +1,70 @@
 """The reader of C source through libclang: a file, a folder, a compile_commands.json, or a kernel tree
 (docs/readers.md).
+
+If a base commit decides on flags, C text is read with those that the commit has, and where a change has
+others, with these too. A struct that differs then, or that only these find, is reported as not read: which
+flags a build really has, the base alone cannot say.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from layoutlint import files
 from layoutlint.errors import ReadError
-from layoutlint.model.flag_files import ON_DISK
-from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.flag_files import ON_DISK, FlagUse
+from layoutlint.model.reading import Reading, ReadOptions, Unread
 from layoutlint.model.record import replace
+from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.clang import (
-    c_units,
-    changed_flags,
-    compdb,
-    flag_search,
-    response_files,
-    text_inputs,
-    text_search,
-)
+from layoutlint.phrases import first_few
+from layoutlint.readers.clang import c_units, compdb, flag_search, response_files, text_inputs, text_search
 from layoutlint.readers.clang.kernel import read as kernel
 from layoutlint.readers.clang.kernel import tree
 
 _JSON = ".json"
+_REMEDY = "give the flags on the command line (`-- FLAGS`), or merge them first"
+
+
+def _read_as_base(read_with: Callable[[ReadOptions], Reading], options: ReadOptions) -> Reading:
+    """Return the reading with the flags that count, and what a change's own flags would alter.
+
+    `read_with` reads with the given options. Raises ReadError as it does.
+    """
+    reading = read_with(options)
+    uses = options.flag_files.uses
+    reading = replace(reading, flag_uses=tuple(sorted(uses.items(), key=lambda use: use[0])))
+    changed = [path for path, use in sorted(uses.items()) if use is not FlagUse.UNTRACKED]
+    if not changed:
+        return reading
+    try:
+        own = read_with(replace(options, flag_files=ON_DISK))
+    except ReadError as error:
+        return replace(reading, unread=(*reading.unread, _unread(reading, changed, f"its own: {error}")))
+    altered = sorted(_altered_names(reading, own))
+    if not altered:
+        return reading
+    unread = _unread(reading, changed, f"struct {first_few(altered)}")
+    return replace(reading, unread=(*reading.unread, unread))
+
+
+def _unread(reading: Reading, changed: list[str], what: str) -> Unread:
+    files = f"{changed[0]}{f' and {len(changed) - 1} more' if changed[1:] else ''}"
+    return Unread(reading.path, f"the change chose flags ({files}), which alter {what}; {_REMEDY}")
+
+
+def _altered_names(reading: Reading, own: Reading) -> set[str]:
+    """Return the structs that two readings of the same text have otherwise."""
+    definitions, others = _definitions(reading.structs), _definitions(own.structs)
+    names = {struct.name for struct in definitions ^ others}
+    gaps = {omission.reason for omission in own.omissions} - {each.reason for each in reading.omissions}
+    return names if not gaps else names | {f"that only they reach ({first_few(sorted(gaps))})"}
+
+
+def _definitions(structs: Iterable[Struct]) -> set[Struct]:
+    return {replace(struct, origin="", files=()) for struct in structs}
 
 
 def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
@@ -38,7 +77,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     """
     if options.flag_files is ON_DISK:
         return _read(path, wanted, options)
-    return changed_flags.read(partial(_read, path, wanted), options)
+    return _read_as_base(partial(_read, path, wanted), options)
 
 
 def _read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:

@@ -19,7 +19,7 @@ class ClangRules(Record, frozen=True):
 
 def layout(facts: RecordFacts, pack: int, rules: ClangRules) -> RecordLayout:
     """Return the layout; `pack` is the value of `#pragma pack` or `-fpack-struct=` in bytes, 0 for none."""
-    builder = _Builder(facts, pack * 8, rules, align=max(8, facts.clang_aligned * 8))
+    builder = _ClangLayout(facts, pack * 8, rules, align=max(8, facts.clang_aligned * 8))
     for member in facts.members:
         if member.width is None:
             builder.place(member)
@@ -28,7 +28,7 @@ def layout(facts: RecordFacts, pack: int, rules: ClangRules) -> RecordLayout:
     return RecordLayout(round_up(builder.end, builder.align), builder.align // 8, tuple(builder.offsets))
 
 
-class _Builder(Record):
+class _ClangLayout(Record):
     """A layout in progress, all in bits."""
 
     facts: RecordFacts

@@ -124,7 +124,7 @@ def _read_commands(
         if not elsewhere:
             notes.append(f"no text of the {len(commands)} units and their headers defines a wanted struct")
         outcome = outcome.plus(parallel.run(tuple(parts)[:1], wanted, options).without_failures())
-    outcome = outcome.plus(parallel.Outcome((), tuple(unread)))
+    outcome = outcome.plus(parallel.UnitResults((), tuple(unread)))
     notes += c_units.notes(c_units.command_line_flags(options)) if options.target else ()
     notes += query_driver.notes((unit.compiler for unit in parts), options)
     others = elsewhere.intersection(parallel.missing_names(outcome.structs, wanted))
@@ -156,7 +156,7 @@ def _read_sample(path: str, command: Command, wanted: Wanted, options: ReadOptio
     except (c_units.NotC, ReadError):
         return None
     outcome = parallel.run((unit,), wanted, options)
-    is_sound = outcome.parsed and not any(each.problem for each in outcome.structs)
+    is_sound = outcome.parsed and not any(struct.problem for struct in outcome.structs)
     if not is_sound or parallel.missing_names(outcome.structs, wanted):
         return None
     notes = [*(c_units.notes(c_units.command_line_flags(options)) if options.target else ())]

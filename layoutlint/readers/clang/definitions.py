@@ -47,7 +47,7 @@ class Collected(Record, frozen=True):
         return (*self.definitions, *declared)
 
 
-class Definitions(Record, dict=True):
+class StructReader(Record, dict=True):
     """Makes Structs of the requested records of a parsed unit."""
 
     listing: Listing

@@ -18,12 +18,14 @@ from layoutlint.files.accesses import SharedLog
 from layoutlint.model.flag_files import ON_DISK, FlagFiles
 from layoutlint.model.reading import ReadOptions, TreeCopy
 from layoutlint.model.record import Record, field
-from layoutlint.readers.clang import c_units, compdb, copied_flags, flags_file, project
+from layoutlint.readers.clang import c_units, compdb, copied_flags, project
 from layoutlint.readers.clang.compdb import Command
-from layoutlint.readers.clang.flags_file import FlagsFile
 from layoutlint.readers.clang.include_graph import IncludeGraph
 
-PLACES = (*(os.path.join(folder, compdb.NAME) for folder in compdb.BUILD_FOLDERS), flags_file.NAME)
+_FLAGS_FILE = "compile_flags.txt"
+_LARGEST = 1 << 20
+"""The most bytes of a compile_flags.txt."""
+PLACES = (*(os.path.join(folder, compdb.NAME) for folder in compdb.BUILD_FOLDERS), _FLAGS_FILE)
 """Where flags are searched in each folder, in this order."""
 _MOST_TRIED = 500_000
 """The most paths at which headers are searched to find a unit that includes a header."""
@@ -31,6 +33,38 @@ _MOST_ENTRIES = 100_000
 """The most entries among which a unit that includes a header is searched."""
 _MOST_VISITED = 2_000_000
 """The most files, counted once for each unit that reads them."""
+
+
+class _FlagsFile(Record, frozen=True):
+    """A compile_flags.txt: the flags of all files of a folder and below, one a line, as clangd reads it."""
+
+    path: str
+    copy: TreeCopy | None = None
+    """The copy of its tree that is read; None if the tree is."""
+    flag_files: FlagFiles = ON_DISK
+
+    def command(self, file: str) -> Command:
+        """Return the command for a C file. Raises ReadError with the option that leaves the flags out."""
+        folder = os.path.dirname(os.path.abspath(self.path))
+        command = Command(os.path.abspath(file), folder, self._words())
+        try:
+            command = compdb.expand(command, self.flag_files)
+        except ReadError as error:
+            raise ReadError(self.path, f"{error.reason} (--no-compile-commands leaves it out)") from error
+        return command if self.copy is None else copied_flags.command_for_copy(self.copy, command, (file,))
+
+    def _words(self) -> tuple[str, ...]:
+        try:
+            text = self.flag_files.read_all(self.path, _LARGEST).decode(errors="surrogateescape")
+        except OSError as error:
+            reason = f"{files.error_reason(error)} (--no-compile-commands leaves it out)"
+            raise ReadError(self.path, reason) from error
+        return tuple(word for word in map(str.strip, text.splitlines()) if word)
+
+    @property
+    def report_name(self) -> str:
+        """Its path in reports, if that is another one."""
+        return "" if self.copy is None else self.copy.display_path(os.path.abspath(self.path))
 
 
 class Match(Record, frozen=True):
@@ -50,7 +84,7 @@ class Match(Record, frozen=True):
     @property
     def is_of_folder(self) -> bool:
         """Whether it has the flags of all files of a folder, which no database states."""
-        return os.path.basename(self.database) == flags_file.NAME
+        return os.path.basename(self.database) == _FLAGS_FILE
 
     @property
     def source(self) -> str:
@@ -65,11 +99,11 @@ class Match(Record, frozen=True):
         return f"flags from {self.report_name or self.database}{of}{count}"
 
 
-class Search(Record):
+class FlagSearch(Record):
     """The databases around an input, the nearest first; and the flags of files that none of them knows."""
 
     databases: tuple[Database, ...]
-    flags_file: FlagsFile | None = None
+    flags_file: _FlagsFile | None = None
 
     def match(self, path: str) -> Match | None:
         """Return the command for a file, from the nearest database that knows it; None if none does.
@@ -105,7 +139,7 @@ class Search(Record):
         return f"{unknown}; read without their flags"
 
 
-def search(path: str, options: ReadOptions) -> Search | None:
+def search(path: str, options: ReadOptions) -> FlagSearch | None:
     """Return the databases for an input: the named one, or those around it; None if there are none.
 
     A file in a copy of a tree has those of the copy, then those around it in the working tree.
@@ -124,11 +158,11 @@ def search(path: str, options: ReadOptions) -> Search | None:
             original = copied_flags.path_in_working_tree(copy, path)
             paths += (at for at in _paths_around(original, options.flag_files) if at not in paths)
     named = options.compile_commands is not None
-    last = next((at for at in paths if not named and os.path.basename(at) == flags_file.NAME), None)
+    last = next((at for at in paths if not named and os.path.basename(at) == _FLAGS_FILE), None)
     paths = paths if last is None else paths[: paths.index(last)]
     databases = tuple(_database(at, *_state(at), copy, options.flag_files) for at in paths)
-    own = None if last is None else FlagsFile(last, copy, options.flag_files)
-    return Search(databases, own) if databases or own else None
+    own = None if last is None else _FlagsFile(last, copy, options.flag_files)
+    return FlagSearch(databases, own) if databases or own else None
 
 
 def database_in(folder: str, options: ReadOptions) -> str | None:

@@ -19,7 +19,6 @@ _CHANGES_LAYOUT = (
     r"-m31|-m(?:96|128)bit-long-double|-malign-(?:natural|power)|-mstructure-size-boundary=.*|-mlong(?:32|64)"
     r"|-mshort|-mint8|-fplugin=.*|-fshort-double|-mlong-double-(?:32|40)"
 )
-_SHAPELESS_X = frozenset(("c", "c-header", "cpp-output", "none"))
 # The parts of triples after the processor: vendors, systems and ABIs. None of them makes libclang's driver
 # run a program, as it does for graphics processors (amdgpu-arch, nvptx-arch).
 _SYSTEM = (

@@ -41,7 +41,7 @@ def layout(facts: RecordFacts, pack: int, rules: GccRules) -> tuple[RecordLayout
     """
     own = facts.aligned[-1] * 8 if facts.aligned else _BYTE
     offset_align = max(own, rules.biggest_align * 8)
-    builder = _Builder(facts, pack * 8, rules, record_align=own, offset_align=offset_align)
+    builder = _GccLayout(facts, pack * 8, rules, record_align=own, offset_align=offset_align)
     last = max((number for number, _ in enumerate(facts.members)), default=-1)
     for number, member in enumerate(facts.members):
         if facts.is_union:
@@ -54,7 +54,7 @@ def layout(facts: RecordFacts, pack: int, rules: GccRules) -> tuple[RecordLayout
     return RecordLayout(round_up(size, align), align // 8, tuple(builder.offsets)), is_user
 
 
-class _Builder(Record):
+class _GccLayout(Record):
     """A layout in progress (record_layout_info), all in bits."""
 
     facts: RecordFacts

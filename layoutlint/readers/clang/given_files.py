@@ -3,21 +3,77 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from layoutlint import files
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.clang import c_units, flags, parallel, query_driver
-from layoutlint.readers.clang.flag_search import Match, Search
-from layoutlint.readers.clang.include_graph import IncludeGraph
-from layoutlint.readers.clang.parallel import Outcome
+from layoutlint.readers.clang import c_units, flags, parallel, project, query_driver, text_search
+from layoutlint.readers.clang.flag_search import FlagSearch, Match
+from layoutlint.readers.clang.include_graph import IncludeGraph, included_names
+from layoutlint.readers.clang.parallel import UnitResults
 from layoutlint.readers.clang.parse import ParsedUnit, Unit
-from layoutlint.readers.clang.source_search import Includers
 
 _MOST_TRIED = 200_000
 """The most paths at which the headers of a header are searched."""
+_MOST_FILES = 5_000
+"""The most files whose `#include` lines are read."""
+_MOST_SOURCES = 3
+"""The most sources through which a header is read, until one of them is without errors."""
+
+
+class Includers(Record):
+    """The files around headers, by the headers that they include; each is read once."""
+
+    _by_name: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    """By the last part of a header's name, the files that include it, and the name there."""
+    _searched: list[str] = field(default_factory=list)
+    _files: int = 0
+
+    def sources(self, header: str) -> list[str]:
+        """Return sources that seem to include a header, also through other headers, the nearest first."""
+        header = os.path.abspath(header)
+        for folder in project.searched_folders(header):
+            self._search(folder)
+            sources = self._reached_sources(header)
+            if sources:
+                return sources[:_MOST_SOURCES]
+        return []
+
+    def _search(self, folder: str) -> None:
+        """Read the `#include` lines of the C files below a folder."""
+        if any(folder == done or folder.startswith(f"{done}{os.sep}") for done in self._searched):
+            return
+        self._searched.append(folder)
+        for file in text_search.files_below([folder], (".c", ".h")):
+            if any(file.startswith(f"{done}{os.sep}") for done in self._searched[:-1]):
+                continue
+            self._files += 1
+            if self._files > _MOST_FILES:
+                return
+            for _, name in included_names(text_search.content(file)):
+                self._by_name.setdefault(os.path.basename(name), []).append((file, name))
+
+    def _reached_sources(self, header: str) -> list[str]:
+        """Return the sources that include a header, by the number of steps, then by nearness."""
+        sources: list[tuple[int, int, str]] = []
+        visited, front, steps = {header}, [header], 0
+        folder = os.path.dirname(header)
+        while front:
+            steps += 1
+            front = [file for included in front for file in self._includers(included) if file not in visited]
+            front = list(dict.fromkeys(front))
+            visited.update(front)
+            found = [file for file in front if file.endswith(".c")]
+            sources += [(steps, project.distance(folder, os.path.dirname(file)), file) for file in found]
+        return [file for _, _, file in sorted(sources)]
+
+    def _includers(self, file: str) -> Iterator[str]:
+        for includer, name in self._by_name.get(os.path.basename(file), ()):
+            tail = [part for part in name.split("/") if part not in ("", ".", "..")]
+            if file.endswith(f"{os.sep}{os.sep.join(tail)}"):
+                yield includer
 
 
 class GivenFiles(Record):
@@ -25,18 +81,18 @@ class GivenFiles(Record):
 
     wanted: Wanted
     options: ReadOptions
-    search: Search | None
+    search: FlagSearch | None
     matches: dict[str, Match | None] = field(default_factory=dict)
     """The commands of the files that were read, by their paths; None if no database has one."""
     through: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Headers that were read through a source: its name, and the first error without it."""
     _includers: Includers = field(default_factory=Includers)
 
-    def read(self, paths: Iterable[str]) -> Outcome:
+    def read(self, paths: Iterable[str]) -> UnitResults:
         """Parse files, and headers with errors through sources; raises ReadError for a damaged database."""
         units = [self.unit(path) for path in paths]
         outcome = parallel.run(units, self.wanted, self.options)
-        return Outcome(tuple(self._mend(outcome.parsed)), outcome.failed)
+        return UnitResults(tuple(self._mend(outcome.parsed)), outcome.failed)
 
     def leave_out_read(self, paths: list[str]) -> list[str]:
         """Return the files without headers that the units of the other files read."""

@@ -63,7 +63,7 @@ class Piece(Record, frozen=True):
     """Those that are not defined behind it."""
 
 
-class Text(Record, frozen=True):
+class IncludedText(Record, frozen=True):
     """A file that is included."""
 
     pieces: tuple[Piece, ...]
@@ -78,7 +78,7 @@ class Text(Record, frozen=True):
     """The files that it includes, whether or not they are read again; None for what is not known."""
 
 
-class Unknown(Exception):
+class UnknownIncludes(Exception):
     """It is not known what a text includes, or too much is."""
 
 
@@ -103,16 +103,16 @@ def guard_of(text: bytes) -> int | None:
     return at
 
 
-def read_pieces(text: bytes) -> Text:
+def read_pieces(text: bytes) -> IncludedText:
     """Return what a text does with macros. Raises Unknown for what may be `#import`, or `%:` for `#`."""
     has_other_sign = (b"%:" in text or b"??=" in text) and _OTHER_SIGN.search(text)
     if has_other_sign or any(_may_be_directive(text, word.start()) for word in _IMPORT.finditer(text)):
-        raise Unknown
+        raise UnknownIncludes
     uses = MacroUses(text)
     pieces = tuple(Piece(*map(frozenset, piece)) for piece in uses.pieces)
     cuts = (0, *(offset for offset, _ in uses.includes), len(text))
     changes_layouts = any(pack_pragmas.last(text[start:end]) for start, end in pairwise(cuts))
-    return Text(pieces, tuple(uses.includes), uses.bodies, changes_layouts)
+    return IncludedText(pieces, tuple(uses.includes), uses.bodies, changes_layouts)
 
 
 def _may_be_directive(text: bytes, at: int) -> bool:
@@ -159,7 +159,7 @@ class Reach(Record):
                 waiting += (more & self.bodies.keys()) - self.varying
         self._count += len(found)
         if self._count > _MOST_WORDS:
-            raise Unknown
+            raise UnknownIncludes
         self._known[name] = frozenset(found)
         return self._known[name]
 
@@ -173,14 +173,14 @@ class Order(Record, frozen=True, dict=True):
 
     first: tuple[str, ...]
     """The files that are included by name, in their order."""
-    texts: Mapping[str, Text]
+    texts: Mapping[str, IncludedText]
     """All files that these lead to."""
     repeated: frozenset[str]
     """The files that are read each time they are included."""
     declared: Mapping[str, AbstractSet[bytes]]
     """What they declare outside of functions."""
 
-    def visit(self, file: str, visited: set[str]) -> Iterator[tuple[Key, Text]]:
+    def visit(self, file: str, visited: set[str]) -> Iterator[tuple[Key, IncludedText]]:
         """Yield the pieces that the inclusion of a file reads, with their texts; add the files to those that
         were visited.
         """
@@ -206,17 +206,17 @@ class Order(Record, frozen=True, dict=True):
     def prepare(self) -> None:
         """Find out what must hold. Raises Unknown if it is too much, or depends on more than macros."""
         if any(text.changes_layouts for text in self.texts.values()):
-            raise Unknown
+            raise UnknownIncludes
         assert self._rules
 
     @cached_property
-    def read(self) -> dict[Key, Text]:
+    def read(self) -> dict[Key, IncludedText]:
         """The text of each piece, in their order. Raises Unknown if there are too many."""
         visited = set[str]()
         every = (each for file in self.first for each in self.visit(file, visited))
         result = dict(islice(every, _MOST_PIECES))
         if len(result) == _MOST_PIECES:
-            raise Unknown
+            raise UnknownIncludes
         return result
 
     @cached_property
@@ -292,7 +292,7 @@ class Order(Record, frozen=True, dict=True):
             yield from self._texts[each].bodies.get(name, ())
 
     @cached_property
-    def _texts(self) -> list[Text]:
+    def _texts(self) -> list[IncludedText]:
         """The text of each piece, by its place."""
         return list(self.read.values())
 
@@ -318,7 +318,7 @@ class Order(Record, frozen=True, dict=True):
                     others = (each for each in self.definers[name] if each not in (decisive, place))
                     between.update((place, decisive, each) for each in others)
             if len(never) + len(between) > _MOST_WORDS // 10:
-                raise Unknown
+                raise UnknownIncludes
         return list(first), list(never), list(between)
 
     def keeps_meaning(self, unit: UnitOrder) -> bool:
@@ -356,7 +356,7 @@ class UnitOrder:
         for key, _ in self._order.visit(file, self.visited):
             self._time += 1
             if key not in known:
-                raise Unknown
+                raise UnknownIncludes
             self.places[known[key]] = self._time
 
     def take(self, piece: Piece) -> None:
@@ -364,7 +364,7 @@ class UnitOrder:
         self._time += 1
         self._own.append((self._time, piece))
 
-    def add(self, text: Text) -> None:
+    def add(self, text: IncludedText) -> None:
         """Note a text that is not in the order, before its pieces are taken."""
         self.changes_layouts |= text.changes_layouts
         for name, body in text.bodies.items():
@@ -399,7 +399,7 @@ class UnitOrder:
             own = self.places[places[-1]]
         else:
             places = self._order.all_definers[name]
-        return own < time and not any(own < self.places[each] < time for each in places)
+        return own < time and not any(own < self.places[place] < time for place in places)
 
     def _changes_nothing(self, defined: Mapping[bytes, int]) -> bool:
         """Return whether macros of the unit's own decide nothing in the texts of the order."""

@@ -26,7 +26,7 @@ from layoutlint.readers.clang import libclang, limits, pack_pragmas, parse, prea
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parse import ParsedUnit, Unit
 from layoutlint.workers.child import HAS_PROCESSES
-from layoutlint.workers.sandbox import Failure
+from layoutlint.workers.sandbox import WorkFailure
 from layoutlint.workers.service import Ended, Service
 
 _MOST = 2
@@ -43,7 +43,7 @@ _PRAGMA_ONCE = re.compile(r"pragma\s+once")
 """What means something else in the file of a unit than in a file that it includes."""
 
 
-class Request(Record, frozen=True):
+class UnitRequest(Record, frozen=True):
     """A unit to read, and what is requested of it."""
 
     unit: Unit
@@ -84,7 +84,7 @@ class _First(Record, frozen=True):
 class _KeptUnit(Record):
     """A unit in a process of its own."""
 
-    request: Request
+    request: UnitRequest
     """What was read first."""
     expected: ParsedUnit
     """What a new parse returned for that."""
@@ -92,12 +92,12 @@ class _KeptUnit(Record):
     answers: Answers | None = None
     """What the file system answered, once the first result is known to be the expected one."""
 
-    def is_for(self, request: Request) -> bool:
+    def is_for(self, request: UnitRequest) -> bool:
         """Return whether the unit is that of a request, except for the text after the first declaration."""
         return _is_alike(self.request, request)
 
 
-def _is_alike(first: Request, second: Request) -> bool:
+def _is_alike(first: UnitRequest, second: UnitRequest) -> bool:
     return first.surroundings == second.surroundings and first.preamble == second.preamble
 
 
@@ -106,14 +106,14 @@ class KeptUnits(Record):
 
     _units: list[_KeptUnit] = field(default_factory=list)
     """The one that was used last at the end."""
-    _noted: tuple[Request, ParsedUnit] | None = None
+    _noted: tuple[UnitRequest, ParsedUnit] | None = None
     """The last change that had to be parsed anew."""
     _texts: dict[str, int] = field(default_factory=dict)
     """The hash of the last text of each file."""
-    _hopeless: Request | None = None
+    _hopeless: UnitRequest | None = None
     """The last request whose unit cannot be kept."""
 
-    def read(self, request: Request) -> ParsedUnit | None:
+    def read(self, request: UnitRequest) -> ParsedUnit | None:
         """Return the result for a unit; None if no kept unit is certain to give that of a new parse."""
         own = _editable(request)
         if own is None:
@@ -155,7 +155,7 @@ class KeptUnits(Record):
         for unit in tuple(self._units):
             self._drop(unit)
 
-    def note(self, request: Request, *parsed: ParsedUnit) -> None:
+    def note(self, request: UnitRequest, *parsed: ParsedUnit) -> None:
         """Note the result of a new parse; `prepare` keeps the unit if its own text was changed."""
         own = _editable(request)
         if own is None or self._texts.get(own.unit.main) == hash(own.unit.text) or not parsed:
@@ -197,7 +197,7 @@ def keep() -> KeptUnits:
     return units
 
 
-def _editable(request: Request) -> Request | None:
+def _editable(request: UnitRequest) -> UnitRequest | None:
     """Return a request as that of the file which the editor changes; None if that has no unit of its own."""
     unit = request.unit
     is_special = request.looks_for_hidden or request.wanted.names_only or request.wanted.arrays is not None
@@ -231,7 +231,7 @@ def _is_same(first: ParsedUnit, second: ParsedUnit) -> bool:
     ] == [(origin.file, origin.text) for origin in second.error_origins]
 
 
-def _replace_unit(result: ParsedUnit, request: Request) -> ParsedUnit:
+def _replace_unit(result: ParsedUnit, request: UnitRequest) -> ParsedUnit:
     """Return a result as that of the unit of a request."""
     result = replace(result, searched=())
     if request.unit.header is None:
@@ -240,7 +240,7 @@ def _replace_unit(result: ParsedUnit, request: Request) -> ParsedUnit:
     return replace(result, unit=request.unit, error_origins=origins)
 
 
-def _serve(request: Request) -> Generator[_First | ParsedUnit | Failure | None, Request, None]:
+def _serve(request: UnitRequest) -> Generator[_First | ParsedUnit | WorkFailure | None, UnitRequest, None]:
     """Read a unit, and then the same with other texts of its file."""
     printed = Messages()
     limits.confine()
@@ -257,7 +257,7 @@ def _serve(request: Request) -> Generator[_First | ParsedUnit | Failure | None, 
 class _ServedUnit:
     """A unit that is parsed again and again."""
 
-    def __init__(self, lib: Any, handle: int, request: Request, printed: Messages) -> None:
+    def __init__(self, lib: Any, handle: int, request: UnitRequest, printed: Messages) -> None:
         self._lib, self._handle, self._wanted = lib, handle, request.wanted
         unit, wanted = request.unit, request.wanted
         self.first = parse.read_handle(lib, handle, unit, wanted, False, printed)
@@ -267,7 +267,7 @@ class _ServedUnit:
         is_annotated = any(map(has_annotation_marks, texts))
         self.preamble = preamble.read(definitions, wanted, len(request.preamble), is_annotated)
 
-    def read(self, request: Request) -> ParsedUnit | Failure | None:
+    def read(self, request: UnitRequest) -> ParsedUnit | WorkFailure | None:
         """Return the result for another text; None if other structs of its headers are requested."""
         before, wanted = self.preamble, request.wanted
         is_other = replace(wanted, names=self._wanted.names) != self._wanted
@@ -279,4 +279,4 @@ class _ServedUnit:
             parse.reparse(self._lib, self._handle, request.unit)
             return parse.read_handle(self._lib, self._handle, request.unit, wanted, False, None, before)
         except ReadError as error:
-            return Failure(error.reason)
+            return WorkFailure(error.reason)

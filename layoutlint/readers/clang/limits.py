@@ -7,7 +7,7 @@ import os
 from layoutlint.workers import permissions, sandbox
 from layoutlint.workers.child import HAS_PROCESSES
 
-LIMITS = sandbox.Limits(seconds=120, memory=2 << 30, is_confined=True)
+LIMITS = sandbox.WorkLimits(seconds=120, memory=2 << 30, is_confined=True)
 """For one unit; one with all 3,000 headers of Linux and every struct takes 9 s and 310 MB."""
 _PATIENCE_SECONDS = 240.0
 PATIENCE = sandbox.Patience(_PATIENCE_SECONDS)

@@ -53,7 +53,6 @@ PATHS = (
 """Options that say where headers are."""
 VALUED = (*PATHS, "-D", "-U", "-include", "-imacros", "-x", "-target", "-arch", "-B", "-A")
 """Options with a value that counts, which stands right behind them or is the next word."""
-_NEVER_JOINED = ("-target", "-arch", "--sysroot", "-framework")
 _DROPPED_WITH_VALUE = frozenset((
     "-o", "-MF", "-MT", "-MQ", "-MJ", "-Xlinker", "-Xassembler", "-Xanalyzer", "-mllvm", "-L", "-l", "-T",
     "-u",

@@ -21,7 +21,7 @@ from layoutlint.readers.clang.parse import ParsedUnit, Unit
 from layoutlint.workers import sandbox
 
 
-class Outcome(Record, frozen=True, dict=True):
+class UnitResults(Record, frozen=True, dict=True):
     """The results of units, and the units without one."""
 
     parsed: tuple[ParsedUnit, ...]
@@ -32,16 +32,16 @@ class Outcome(Record, frozen=True, dict=True):
         """Every definition that differs from those before it."""
         return distinct_definitions(struct for unit in self.parsed for struct in unit.structs)
 
-    def without_failures(self) -> Outcome:
+    def without_failures(self) -> UnitResults:
         """Return the outcome for alternative units: failures count only if nothing was parsed."""
-        return Outcome(self.parsed, ()) if self.parsed else self
+        return UnitResults(self.parsed, ()) if self.parsed else self
 
-    def plus(self, other: Outcome) -> Outcome:
+    def plus(self, other: UnitResults) -> UnitResults:
         """Return both outcomes, in this order."""
-        return Outcome(self.parsed + other.parsed, self.failed + other.failed)
+        return UnitResults(self.parsed + other.parsed, self.failed + other.failed)
 
 
-def run(units: Sequence[Unit], wanted: Wanted, options: ReadOptions) -> Outcome:
+def run(units: Sequence[Unit], wanted: Wanted, options: ReadOptions) -> UnitResults:
     """Parse the units, each within LIMITS; the result does not depend on the number of jobs.
 
     Raises ReadError if there is no libclang.
@@ -53,10 +53,10 @@ def run(units: Sequence[Unit], wanted: Wanted, options: ReadOptions) -> Outcome:
     kept = kept_units.active() if len(units) == 1 else None
     if kept is None:
         return _run_afresh(units, wanted, options)
-    request = kept_units.Request(units[0], wanted, options.finds_omissions)
+    request = kept_units.UnitRequest(units[0], wanted, options.finds_omissions)
     result = kept.read(request)
     if result is not None:
-        return Outcome((result,), ())
+        return UnitResults((result,), ())
     outcome = _run_afresh(units, wanted, options)
     kept.note(request, *outcome.parsed)
     return outcome
@@ -67,14 +67,14 @@ def with_replaced(units: Sequence[Unit], options: ReadOptions) -> Sequence[Unit]
     return [replace(unit, replaced=options.replaced) for unit in units] if options.replaced else units
 
 
-def _run_afresh(units: Sequence[Unit], wanted: Wanted, options: ReadOptions) -> Outcome:
+def _run_afresh(units: Sequence[Unit], wanted: Wanted, options: ReadOptions) -> UnitResults:
     results: dict[int, ParsedUnit | Unread] = {}
     for number, result in _results(units, wanted, options):
         results[number] = result
         options.progress("parsing", len(results), len(units))
     in_order = [results[number] for number in range(len(units))]
     parsed = tuple(result for result in in_order if isinstance(result, ParsedUnit))
-    return Outcome(parsed, tuple(result for result in in_order if isinstance(result, Unread)))
+    return UnitResults(parsed, tuple(result for result in in_order if isinstance(result, Unread)))
 
 
 def _results(
@@ -107,7 +107,7 @@ def _parse_confined(
     """Parse each unit in a process within LIMITS."""
     work = partial(_parse_unit, wanted=wanted, looks_for_hidden=options.finds_omissions)
     for number, result in sandbox.run_each(work, units, options.jobs, LIMITS, PATIENCE):
-        if isinstance(result, sandbox.Failure):
+        if isinstance(result, sandbox.WorkFailure):
             result = Unread(units[number].origin, f"libclang {result.how}")
         elif isinstance(result, ParsedUnit) and result.searched:
             if len(units) > 1:
@@ -153,7 +153,9 @@ def distinct_definitions(structs: Iterable[Struct]) -> tuple[Struct, ...]:
     return tuple(result)
 
 
-def units_with_errors(outcome: Outcome, structs: tuple[Struct, ...], wanted: Wanted) -> tuple[Unread, ...]:
+def units_with_errors(
+    outcome: UnitResults, structs: tuple[Struct, ...], wanted: Wanted
+) -> tuple[Unread, ...]:
     """Return the units whose errors may be why a requested struct was not found."""
     problems = {struct.problem for struct in structs}
     is_incomplete = is_lacking(structs, wanted)
@@ -193,7 +195,7 @@ def _missing_text(structs: tuple[Struct, ...], wanted: Wanted) -> str:
 
 
 def reading(
-    path: str, outcome: Outcome, wanted: Wanted, notes: Iterable[str] = (), is_configured: bool = False
+    path: str, outcome: UnitResults, wanted: Wanted, notes: Iterable[str] = (), is_configured: bool = False
 ) -> Reading:
     """Return the Reading of an input; raises ReadError if no unit could be parsed.
 

@@ -30,12 +30,12 @@ from layoutlint.readers.clang import (
     lookups,
     macro_variants,
 )
-from layoutlint.readers.clang.alignments import Alignments
 from layoutlint.readers.clang.annotation_tags import Annotations, mentions_annotations
+from layoutlint.readers.clang.attributes import Alignments
 from layoutlint.readers.clang.build_compiler import Compiler
 from layoutlint.readers.clang.compiler_answer import CompilerAnswer
 from layoutlint.readers.clang.compiler_variants import Dependent
-from layoutlint.readers.clang.definitions import Definitions
+from layoutlint.readers.clang.definitions import StructReader
 from layoutlint.readers.clang.diagnostics import Diagnostic, ErrorOrigin
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.flags import Doubt
@@ -291,7 +291,7 @@ def _losses(
 
 
 def _hidden_structs(
-    handle: int, taker: Definitions, structs: tuple[Struct, ...], main: int
+    handle: int, taker: StructReader, structs: tuple[Struct, ...], main: int
 ) -> Iterator[HiddenStruct]:
     """Yield what a unit hides: structs that are excluded or local, and those that may embed others."""
     listing, places = taker.listing, taker.types.places
@@ -330,7 +330,7 @@ def structs_named(lib: Any, handle: int, unit: Unit, names: frozenset[str]) -> t
     return tuple(struct for struct in structs if struct.bit_size is not None and not struct.problem)
 
 
-def definitions_in(lib: Any, handle: int, unit: Unit, wanted: Wanted) -> Definitions:
+def definitions_in(lib: Any, handle: int, unit: Unit, wanted: Wanted) -> StructReader:
     """Return what makes the requested structs of a parsed unit."""
     places, errors = _places_and_errors(lib, handle, unit)
     scope = Scope(lib, handle, unit, places)
@@ -347,7 +347,7 @@ def _places_and_errors(lib: Any, handle: int, unit: Unit) -> tuple[Places, tuple
 
 def _list_definitions(
     lib: Any, handle: int, unit: Unit, listing: Listing, places: Places, errors: tuple[Diagnostic, ...]
-) -> Definitions:
+) -> StructReader:
     """Return what makes the structs of a unit, with its declarations listed."""
     listing.visit(lib.clang_getTranslationUnitCursor(handle))
     return _definitions_of(lib, handle, unit, listing, places, errors)
@@ -355,7 +355,7 @@ def _list_definitions(
 
 def _definitions_of(
     lib: Any, handle: int, unit: Unit, listing: Listing, places: Places, errors: tuple[Diagnostic, ...]
-) -> Definitions:
+) -> StructReader:
     """Return what makes the structs of listed declarations."""
     # It parses the unit again, which only those need who lay it out anew.
     alignments = Alignments(lib, lambda text: _parse_extended(lib, unit, text)) if unit.with_marks else None
@@ -365,7 +365,7 @@ def _definitions_of(
         gcc = GccLayouts(lib, handle, target, unit.flags, unit.compiler, unit.blanked)
     types = Types(lib, handle, places, unit.with_marks, bool(errors), alignments, gcc)
     problems = Problems(lib, handle, places, types, errors, tuple(listing.variables), unit.shuffling_option)
-    return Definitions(listing, types, problems, unit, target)
+    return StructReader(listing, types, problems, unit, target)
 
 
 def _without_consequences(

@@ -11,7 +11,7 @@ from layoutlint.errors import ReadError
 from layoutlint.model.record import Record
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import libclang
-from layoutlint.readers.clang.definitions import Collected, Definitions
+from layoutlint.readers.clang.definitions import Collected, StructReader
 from layoutlint.readers.clang.libclang import Cursor, Spot
 from layoutlint.readers.clang.listing import Listing, identity_of
 
@@ -49,7 +49,7 @@ class Preamble(Record, frozen=True):
         return self.collected
 
 
-def read(definitions: Definitions, wanted: Wanted, size: int, is_annotated: bool) -> Preamble | None:
+def read(definitions: StructReader, wanted: Wanted, size: int, is_annotated: bool) -> Preamble | None:
     """Return the preamble of a unit, which has `size` bytes; None if later text decides about its structs.
 
     `definitions` has all declarations of the unit, and then only those of the preamble.

@@ -25,7 +25,7 @@ _MOST_TRIED = 5_000_000
 """The most paths at which headers are searched."""
 
 
-class Reached(Record, frozen=True):
+class ReachedUnits(Record, frozen=True):
     """The commands whose units a change reaches, and the structs of the others."""
 
     commands: tuple[Command, ...]
@@ -40,13 +40,13 @@ class Reached(Record, frozen=True):
         return is_unmatched or not wanted.names - wanted.kernel <= found
 
 
-def find(commands: Sequence[Command], touched: frozenset[str], wanted: Wanted) -> Reached | None:
+def find(commands: Sequence[Command], touched: frozenset[str], wanted: Wanted) -> ReachedUnits | None:
     """Return the commands whose units can read one of the `touched` files, by their real paths.
 
     A text that has the name of one counts as one that includes it: what it includes can have another place,
     and `__has_include` asks for it. None if all of them can, or if it is not certain.
     """
-    search = _Search(touched, frozenset(os.fsencode(os.path.basename(path)) for path in touched))
+    search = _TouchedSearch(touched, frozenset(os.fsencode(os.path.basename(path)) for path in touched))
     graph = IncludeGraph(lambda text: False, _MOST_TRIED)
     reached: list[Command] = []
     near, far = set[str](), set[str]()
@@ -59,7 +59,7 @@ def find(commands: Sequence[Command], touched: frozenset[str], wanted: Wanted) -
         (near if is_reached else far).update(paths)
     if len(reached) == len(commands):
         return None
-    return Reached(tuple(reached), frozenset(_names_in(far - near, wanted)))
+    return ReachedUnits(tuple(reached), frozenset(_names_in(far - near, wanted)))
 
 
 def _names_in(paths: Iterable[str], wanted: Wanted) -> Iterable[str]:
@@ -76,7 +76,7 @@ class _Includes(Record, frozen=True):
     """The macros that write what it includes."""
 
 
-class _Search(Record):
+class _TouchedSearch(Record):
     """Searches touched files among what units read."""
 
     touched: frozenset[str]

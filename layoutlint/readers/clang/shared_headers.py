@@ -20,7 +20,7 @@ from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import has_annotation_marks
 from layoutlint.readers.clang import diagnostics, flags, include_order, libclang, shared_beginnings
 from layoutlint.readers.clang.file_names import Places
-from layoutlint.readers.clang.include_order import Order, Text, UnitOrder, Unknown
+from layoutlint.readers.clang.include_order import IncludedText, Order, UnitOrder, UnknownIncludes
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.clang.shared_beginnings import Rest, Shared
 
@@ -103,7 +103,7 @@ def _includes_of(unit: Unit) -> tuple[bytes, ...]:
     return tuple(result)
 
 
-class Headers(Record):
+class ParsedHeaders(Record):
     """The headers that units share, as libclang has read them."""
 
     order: Order | None
@@ -115,11 +115,11 @@ class Headers(Record):
     guarded: frozenset[str]
     """Those that are not read again."""
     is_annotated: bool
-    own: dict[tuple[Any, ...], Text]
+    own: dict[tuple[Any, ...], IncludedText]
     """What other texts do with macros, by what they include and leave out."""
 
 
-def read_headers(lib: Any, handle: int, shared: Shared) -> Headers | None:
+def read_headers(lib: Any, handle: int, shared: Shared) -> ParsedHeaders | None:
     """Return the headers of a parsed beginning; None if they are not to be shared."""
     main = lib.clang_getFile(handle, os.fsencode(shared.beginning.main))
     if has_errors(lib, handle, shared.beginning):
@@ -143,10 +143,10 @@ def read_headers(lib: Any, handle: int, shared: Shared) -> Headers | None:
     always = tuple(libclang.file_name(lib, file) for file in in_front)
     try:
         order = None if shared.is_first else _order_of(lib, handle, main, texts, always, guarded)
-    except Unknown:
+    except UnknownIncludes:
         return None
     is_annotated = any(map(has_annotation_marks, texts.values()))
-    return Headers(order, always, texts, frozenset(guarded), is_annotated, {})
+    return ParsedHeaders(order, always, texts, frozenset(guarded), is_annotated, {})
 
 
 def has_errors(lib: Any, handle: int, unit: Unit) -> bool:
@@ -188,7 +188,7 @@ def _order_of(
             skipped.setdefault(name, []).append((start, end))
     finder = _Targets(texts, entered)
     finder.add(libclang.file_name(lib, main), include_order.read_pieces(libclang.contents(lib, handle, main)))
-    read: dict[str, Text] = {}
+    read: dict[str, IncludedText] = {}
     for name, text in texts.items():
         active = text if name in whole else include_order.left_out(text, skipped.get(name, ()))
         read[name] = include_order.read_pieces(active)
@@ -214,31 +214,31 @@ class _Targets:
         self._by_name: dict[bytes, set[str]] = {}
         """The files that were read by what texts name."""
 
-    def add(self, name: str, text: Text) -> None:
+    def add(self, name: str, text: IncludedText) -> None:
         """Note what a text includes that was read there. Raises Unknown."""
         for at, target in self._entered_at(name, text).items():
             named = _NAME.match(text.includes[at][1])
             if named is not None:
                 self._by_name.setdefault(named[1], set()).add(target)
 
-    def _entered_at(self, name: str, text: Text) -> dict[int, str]:
+    def _entered_at(self, name: str, text: IncludedText) -> dict[int, str]:
         """Return the files that were read, by the number of the include."""
         starts = [start for start, _ in text.includes]
         found = {
             bisect_right(starts, offset) - 1: target for offset, target in self._entered.get(name, ())
         }
         if -1 in found:
-            raise Unknown
+            raise UnknownIncludes
         return found
 
-    def targets_of(self, name: str, text: Text, is_repeated: bool) -> tuple[str | None, ...]:
+    def targets_of(self, name: str, text: IncludedText, is_repeated: bool) -> tuple[str | None, ...]:
         """Return the files that a text includes. Raises Unknown."""
         entered = self._entered_at(name, text)
         targets = tuple(
             entered.get(at) or self._resolve(name, spelled) for at, (_, spelled) in enumerate(text.includes)
         )
         if None in targets and not is_repeated:
-            raise Unknown
+            raise UnknownIncludes
         return targets
 
     def _resolve(self, includer: str, spelled: bytes) -> str | None:
@@ -257,7 +257,7 @@ class _Targets:
 
 
 def means_the_same(
-    lib: Any, handle: int, headers: Headers, rest: Rest, entered: Sequence[int]
+    lib: Any, handle: int, headers: ParsedHeaders, rest: Rest, entered: Sequence[int]
 ) -> frozenset[str] | None:
     """Return the shared files that a unit includes, if it means the same when it is parsed alone.
 
@@ -273,7 +273,7 @@ def means_the_same(
             own.order.include(name)
         own.read(libclang.native.inclusion_directives(lib.clang_getTranslationUnitCursor(handle)))
         return frozenset(own.order.visited) if headers.order.keeps_meaning(own.order) else None
-    except Unknown:
+    except UnknownIncludes:
         return None
 
 
@@ -281,13 +281,19 @@ class _OwnTexts:
     """Reads the texts of a unit that are not among the shared headers, in the order of the unit alone."""
 
     def __init__(
-        self, lib: Any, handle: int, headers: Headers, order: UnitOrder, main: int, entered: Counter[int]
+        self,
+        lib: Any,
+        handle: int,
+        headers: ParsedHeaders,
+        order: UnitOrder,
+        main: int,
+        entered: Counter[int],
     ) -> None:
         self._lib, self._handle, self._headers = lib, handle, headers
         self.order, self._main, self._entered = order, main, entered
         self._including: set[int] = set()
         self._skipped: dict[int, list[tuple[int, int]]] = {}
-        self._texts: dict[int, Text] = {}
+        self._texts: dict[int, IncludedText] = {}
         self._open: list[tuple[int, int]] = []
         """The files that are being read, and how many of their pieces were."""
 
@@ -302,7 +308,7 @@ class _OwnTexts:
             self._go_to(file)
             self._take_until(bisect_right([start for start, _ in self._text(file).includes], offset))
             if not target:
-                raise Unknown
+                raise UnknownIncludes
             name = libclang.file_name(self._lib, target)
             if name in self._headers.texts and (target not in self._entered or name in self._headers.guarded):
                 self.order.include(name)
@@ -315,7 +321,7 @@ class _OwnTexts:
     def _go_to(self, file: int) -> None:
         """Go on in a file that was left, or begin one."""
         if not file:
-            raise Unknown
+            raise UnknownIncludes
         is_open = any(file == each for each, _ in self._open)
         while is_open and self._open[-1][0] != file:
             self._close()
@@ -332,7 +338,7 @@ class _OwnTexts:
             self.order.take(piece)
         self._open[-1] = file, max(done, end)
 
-    def _text(self, file: int) -> Text:
+    def _text(self, file: int) -> IncludedText:
         if file not in self._texts:
             name = libclang.file_name(self._lib, file)
             # What is left out differs each time that a file is read.

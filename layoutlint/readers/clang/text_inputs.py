@@ -5,20 +5,22 @@ compilation database around it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from layoutlint import files
 from layoutlint.errors import ReadError
-from layoutlint.model.reading import InputText, Omission, Reading, ReadOptions
-from layoutlint.model.record import replace
+from layoutlint.model.reading import InputText, Omission, Reading, ReadOptions, Unread
+from layoutlint.model.record import Record, field, replace
+from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.phrases import first_few, part_of, quantity
-from layoutlint.readers.clang import c_units, flag_search, parallel, query_driver, text_search
+from layoutlint.readers.clang import c_units, flag_search, parallel, query_driver, text_search, unit_listings
 from layoutlint.readers.clang.c_units import HEADERS, SOURCES
-from layoutlint.readers.clang.flag_search import Search
+from layoutlint.readers.clang.flag_search import FlagSearch
 from layoutlint.readers.clang.given_files import GivenFiles
-from layoutlint.readers.clang.missed_files import MissedFiles
-from layoutlint.readers.clang.parallel import Outcome
+from layoutlint.readers.clang.kept_listings import UnitListing
+from layoutlint.readers.clang.parallel import UnitResults
+from layoutlint.readers.clang.parse import Unit
 
 _DATABASE = "compile_commands.json"
 
@@ -52,7 +54,7 @@ def _notes_on_file(path: str, files_read: GivenFiles) -> Iterator[str]:
         yield f"read through {source}, which includes it; by itself it has errors: {error}"
 
 
-def _reading(path: str, files_read: GivenFiles, outcome: Outcome, notes: list[str]) -> Reading:
+def _reading(path: str, files_read: GivenFiles, outcome: UnitResults, notes: list[str]) -> Reading:
     is_configured = files_read.search is not None and files_read.is_configured
     compilers = (parsed.unit.compiler for parsed in outcome.parsed)
     notes = [*notes, *query_driver.notes(compilers, files_read.options)]
@@ -60,6 +62,73 @@ def _reading(path: str, files_read: GivenFiles, outcome: Outcome, notes: list[st
     matches = (match for match in files_read.matches.values() if match is not None)
     used = (match.report_name or match.database for match in matches if not match.is_of_folder)
     return replace(reading, compile_commands=next(used, None))
+
+
+class _MissedFiles(Record):
+    """Lists the structs of a folder's files by libclang; a header that a source includes, through that."""
+
+    given: GivenFiles
+    paths: Sequence[str]
+    """All files of the folder."""
+    seeming: frozenset[str]
+    """Those that seem to define a requested struct, which are read anyway."""
+    failed: list[Unread] = field(default_factory=list)
+    """The files that cannot be parsed."""
+    _units: dict[str, Unit] = field(default_factory=dict)
+    _listings: dict[str, UnitListing] = field(default_factory=dict)
+
+    def find(self) -> list[str]:
+        """Return the files whose requested structs differ from those of the files that are read anyway.
+
+        Of several with the same structs and layouts, it is the first. Raises ReadError without libclang.
+        """
+        for path in filter(files.is_file, self.paths):  # others are dangling links, or reported as not read
+            self._add_unit(path)
+        is_first = {path: path in self.seeming or path.endswith(c_units.SOURCES) for path in self._units}
+        self._list([path for path, first in is_first.items() if first])
+        included = {files.real_path(file) for listing in self._listings.values() for file in listing.files}
+        headers = (path for path, first in is_first.items() if not first)
+        self._list([path for path in headers if files.real_path(path) not in included])
+        known: set[object] = set(map(files.real_path, self.seeming))
+        known |= {each for path in self.seeming for each in self._requests(path)}
+        found = []
+        for path in sorted(self._listings.keys() - self.seeming):
+            new = set(self._requests(path)) - known
+            if new:
+                found.append(path)
+                known |= new
+        return found
+
+    def omissions(self, read: Sequence[str], structs: tuple[Struct, ...]) -> Iterator[Omission]:
+        """Yield the files that are not `read` and whose errors may hide a requested struct."""
+        others = [path for path in self._listings if path not in read]
+        listings = ((self._units[path].origin, self._listings[path]) for path in sorted(others))
+        yield from unit_listings.hidden_by_errors(listings, self.given.wanted, structs)
+
+    def _add_unit(self, path: str) -> None:
+        try:
+            self._units[path] = self.given.plain_unit(path)
+        except c_units.NotC:
+            return
+        except ReadError as error:
+            if path not in self.seeming:
+                self.failed.append(Unread.of_error(error))
+
+    def _list(self, paths: Sequence[str]) -> None:
+        listings = unit_listings.list_units([self._units[path] for path in paths], self.given.options)
+        for path in paths:
+            listing = listings[self._units[path]]
+            if isinstance(listing, UnitListing):
+                self._listings[path] = listing
+            elif path not in self.seeming:
+                self.failed.append(listing)
+
+    def _requests(self, path: str) -> Iterator[object]:
+        """Yield the requested definitions of a file with its compiler, and its annotated files."""
+        if path in self._listings:
+            compiler = self._units[path].compiler
+            for each in self._listings[path].requests(self.given.wanted):
+                yield each if isinstance(each, str) else (each, compiler)
 
 
 def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
@@ -75,7 +144,7 @@ def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     if wanted.annotated:
         selected = sorted({*selected, *text_search.annotated_files(paths)})
     files_read = GivenFiles(wanted, options, flag_search.search(path, options))
-    missed = MissedFiles(files_read, paths[: text_search.MOST_FILES], frozenset(selected))
+    missed = _MissedFiles(files_read, paths[: text_search.MOST_FILES], frozenset(selected))
     found = missed.find()
     is_empty = not selected and not found
     if wanted.arrays is not None:
@@ -87,7 +156,7 @@ def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     if is_empty:
         outcome = outcome.without_failures()
     outcome = outcome.plus(files_read.read([path for path in found if path not in selected]))
-    outcome = outcome.plus(Outcome((), tuple(missed.failed)))
+    outcome = outcome.plus(UnitResults((), tuple(missed.failed)))
     notes = [*_notes_on_files(files_read), *c_units.notes(c_units.command_line_flags(options))]
     reading = _reading(path, files_read, outcome, notes)
     if is_empty:
@@ -125,7 +194,7 @@ def _unreadable_files(paths: list[str]) -> Iterator[Omission]:
 
 
 def _databases(
-    path: str, paths: list[str], chosen: list[str], search: Search | None
+    path: str, paths: list[str], chosen: list[str], search: FlagSearch | None
 ) -> Iterator[tuple[str, Omission]]:
     """Yield the unused compilation databases below a folder that can have the flags of files that were read.
 

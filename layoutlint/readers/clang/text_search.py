@@ -227,8 +227,3 @@ def annotated_files(paths: Iterable[str]) -> list[str]:
 def names(paths: Iterable[str]) -> frozenset[str]:
     """Return all names that files seem to define."""
     return frozenset(definitions(paths, Wanted(everything=True)))
-
-
-def is_wanted(name: str, wanted: Wanted) -> bool:
-    """Return whether a name is requested by itself and not only by a pattern."""
-    return name in wanted.names or wanted.matches_pattern(name)

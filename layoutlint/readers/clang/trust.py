@@ -26,7 +26,7 @@ _TAIL = 2000
 """The bytes after a closing brace that are searched for the end of the declaration."""
 
 
-class Extent(NamedTuple):
+class FileRange(NamedTuple):
     """A range of one file, in bytes; `end` is None for the whole file."""
 
     file: int | None
@@ -161,19 +161,19 @@ class Problems(Record, dict=True):
                 variables.setdefault(start, variable)
         return variables
 
-    def _extent(self, cursor: Cursor) -> Extent:
+    def _extent(self, cursor: Cursor) -> FileRange:
         whole = self.lib.clang_getCursorExtent(cursor)
         start = Spot(self.lib, self.lib.clang_getRangeStart(whole))
         end = Spot(self.lib, self.lib.clang_getRangeEnd(whole))
-        return Extent(start.file, start.offset, end.offset if end.file == start.file else None)
+        return FileRange(start.file, start.offset, end.offset if end.file == start.file else None)
 
-    def _stretches(self, declaration: Cursor) -> list[Extent]:
+    def _stretches(self, declaration: Cursor) -> list[FileRange]:
         """Return the extents of a declaration up to its semicolon, and of the files included inside it."""
         extents = [self._statement_extent(self._extent(declaration))]
         for stretch in extents:
             for file, directive in self._included_files.get(stretch.file, ()):
                 if stretch.has(directive.file, directive.offset):
-                    extents.append(Extent(file, 0, None))
+                    extents.append(FileRange(file, 0, None))
         return extents
 
     @cached_property
@@ -187,7 +187,7 @@ class Problems(Record, dict=True):
                 by_includer.setdefault(directive.file, []).append((file, directive))
         return by_includer
 
-    def _statement_extent(self, extent: Extent) -> Extent:
+    def _statement_extent(self, extent: FileRange) -> FileRange:
         is_needed = extent.file in self._diagnostics_by_file or self.shuffling_option is not None
         if not is_needed or extent.file is None or extent.end is None:
             return extent

@@ -11,7 +11,7 @@ from layoutlint.model.declared import Member, StructDeclaration
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Aggregate, Field
 from layoutlint.readers.clang import attributes, libclang, pack_pragmas
-from layoutlint.readers.clang.alignments import Alignments
+from layoutlint.readers.clang.attributes import Alignments
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.gcc_layouts import GccLayouts
 from layoutlint.readers.clang.libclang import Cursor, Spot, Type
@@ -47,7 +47,7 @@ DEEPEST = 64
 close."""
 
 
-class Shape(Record, frozen=True):
+class TypeShape(Record, frozen=True):
     """The structure of a type: its size, alignment, and the members of an element."""
 
     bit_size: int | None
@@ -78,7 +78,7 @@ class Types(Record):
     declared: dict[int, tuple[Cursor, StructDeclaration]] = field(default_factory=dict)
     """The structs whose members were read, without names, by their identity."""
     _spellings: dict[int, CType] = field(default_factory=dict)
-    _shapes: dict[int, Shape] = field(default_factory=dict)
+    _shapes: dict[int, TypeShape] = field(default_factory=dict)
     _members: dict[int, tuple[Field, ...]] = field(default_factory=dict)
     _pragmas: dict[int, tuple[tuple[int, bytes], ...]] = field(default_factory=dict)
     _depth: int = 0
@@ -194,14 +194,14 @@ class Types(Record):
             element = add_qualifier(element, qualifier)
         return pointer_to(element)
 
-    def shape(self, ctype: Type) -> Shape:
+    def shape(self, ctype: Type) -> TypeShape:
         """Return size, alignment, dimensions and members of a type, through its typedefs."""
         key = ctype.data[0]
         if key not in self._shapes:
             self._shapes[key] = self._shape(ctype)
         return self._shapes[key]
 
-    def _shape(self, ctype: Type) -> Shape:
+    def _shape(self, ctype: Type) -> TypeShape:
         lib = self.lib
         size, align = lib.clang_Type_getSizeOf(ctype), lib.clang_Type_getAlignOf(ctype)
         if self.gcc is not None and size >= 0:
@@ -216,7 +216,7 @@ class Types(Record):
         element_bits = self.shape(element).bit_size if dims and not dims[0] else None
         if dims and dims[0] is None:
             size = 0
-        return Shape(
+        return TypeShape(
             size * 8 if size >= 0 else None,
             align if align > 0 else None,
             aggregate,
@@ -273,7 +273,7 @@ class Types(Record):
     def _refuse_too_large(self, record: Cursor, cursors: list[Cursor]) -> None:
         """Raise ReadError for a struct of which libclang states wrong offsets and sizes."""
         types = map(self.lib.clang_getCursorType, cursors)
-        if sum(max(0, self.lib.clang_Type_getSizeOf(each)) for each in types) > _LARGEST:
+        if sum(max(0, self.lib.clang_Type_getSizeOf(type_)) for type_ in types) > _LARGEST:
             place = self.places.source(record)
             reason = "a struct has more than 2^59 bytes, in which libclang states wrong offsets"
             raise ReadError(place.file, f"line {place.line}: {reason}")

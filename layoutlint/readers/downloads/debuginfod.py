@@ -12,7 +12,7 @@ from layoutlint.files.accesses import state_of
 from layoutlint.files.stored_files import StoredFile
 from layoutlint.model.reading import DebugServers, ReadOptions
 from layoutlint.readers.downloads import download_store, transfer
-from layoutlint.readers.downloads.transfer import Bounds, Missing, TransferError
+from layoutlint.readers.downloads.transfer import Bounds, NotOnServer, TransferError
 from layoutlint.readers.elf import elf_file
 
 PREFIX = "build-id:"
@@ -63,7 +63,7 @@ def fetch(build_id: str, kind: str, options: ReadOptions, problems: list[str]) -
     for server in options.servers.urls:
         try:
             file = _download(f"{server.rstrip('/')}/buildid/{build_id}/{kind}", options)
-        except Missing:
+        except NotOnServer:
             problems.append(f"{server} does not have {kind} of {build_id}")
             continue
         except (TransferError, OSError) as error:

@@ -26,7 +26,7 @@ from urllib.request import (
 from layoutlint import __version__
 from layoutlint.model.record import Record
 from layoutlint.workers import sandbox
-from layoutlint.workers.sandbox import Failure
+from layoutlint.workers.sandbox import WorkFailure
 
 _PROGRESS = 100 << 10
 """The bytes that must arrive in the time of a server (DEBUGINFOD_TIMEOUT of debuginfod_find_debuginfo(3))."""
@@ -36,7 +36,7 @@ _HTTP = ("http", "https")
 _MISSING = (404, 410)
 
 
-class Missing(Exception):
+class NotOnServer(Exception):
     """The server does not have the file."""
 
 
@@ -59,9 +59,9 @@ def download(url: str, sink: IO[bytes], bounds: Bounds) -> None:
 
     fsspec reads URLs of other protocols than http and https: with its modules, such as s3fs.
     """
-    limits = sandbox.Limits(seconds=bounds.seconds, memory=_MEMORY)
+    limits = sandbox.WorkLimits(seconds=bounds.seconds, memory=_MEMORY)
     ((_, result),) = sandbox.run_each(_transfer, [_Transfer(url, sink.fileno(), bounds)], 1, limits)
-    if isinstance(result, Failure):
+    if isinstance(result, WorkFailure):
         raise TransferError(f"the transfer {result.how}")
 
 
@@ -107,7 +107,7 @@ def _read_other(url: str) -> Iterator[bytes]:
                 yield piece
         return
     except FileNotFoundError:
-        failure: Exception = Missing()
+        failure: Exception = NotOnServer()
     except ImportError as error:
         failure = TransferError(f"the protocol {url.partition(':')[0]} needs another package: {error}")
     except Exception as error:
@@ -133,7 +133,7 @@ def _read_http(url: str) -> Iterator[bytes]:
 
 def _http_failure(error: HTTPError) -> Exception:
     if error.code in _MISSING:
-        return Missing()
+        return NotOnServer()
     if error.code // 100 == 3:
         return TransferError("the server redirects too often, or away from http")
     return TransferError(f"the server answers {error.code} ({error.reason})")

@@ -13,7 +13,7 @@ from layoutlint.files.accesses import state_of
 from layoutlint.files.stored_files import StoredFile
 from layoutlint.model.reading import DebugServers, ReadOptions
 from layoutlint.readers.downloads import download_store, transfer
-from layoutlint.readers.downloads.transfer import Bounds, Missing, TransferError
+from layoutlint.readers.downloads.transfer import Bounds, NotOnServer, TransferError
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://")
 _MEMBER = re.compile(r"([a-z][a-z0-9+.-]*://[^/]*/[^:]*):.")
@@ -37,7 +37,7 @@ def fetch(url: str, options: ReadOptions) -> None:
     for name in (url, match[1]) if match else (url,):
         try:
             return _fetch(name, options)
-        except Missing:
+        except NotOnServer:
             continue
     raise ReadError(url, "the server does not have it")
 

@@ -19,7 +19,7 @@ from layoutlint.readers.dwarf.format.forms import DAMAGE, DwarfError
 from layoutlint.readers.dwarf.format.split import SplitUnits
 from layoutlint.readers.dwarf.format.unit import Unit
 from layoutlint.readers.dwarf.format.units import SPLIT, Index
-from layoutlint.readers.dwarf.omissions import Omissions, Sources, Traits
+from layoutlint.readers.dwarf.omissions import Omissions, SourceNames, Traits
 from layoutlint.readers.dwarf.selection import Selection, describe_damage
 from layoutlint.readers.dwarf.struct_names import StructNames
 from layoutlint.readers.elf import compiler_marks
@@ -263,7 +263,7 @@ class Collector:
             return ()
         return tuple(self._omissions.list_foreign(selection.layouts()))
 
-    def _find_undescribed_code(self, sources: Sources) -> UndescribedCode | None:
+    def _find_undescribed_code(self, sources: SourceNames) -> UndescribedCode | None:
         """Return the code that no unit describes; None if it proves nothing."""
         # Most of Linux has no unwind tables, and its own assembler often no debug information.
         if self._image.is_kernel or not sources.can_hide:

@@ -87,7 +87,7 @@ class Omissions(Record):
         self.local.update(dict.fromkeys(local))
         self.missing_types += missing_types
 
-    def sources(self, files: Sequence[SourceFile] | None, lines: Sequence[Span]) -> Sources:
+    def sources(self, files: Sequence[SourceFile] | None, lines: Sequence[Span]) -> SourceNames:
         """Return what the symbols say about sources.
 
         `files` are those of the symbol table, None without one; `lines` hold the file names of line tables.
@@ -95,7 +95,7 @@ class Omissions(Record):
         return _classify_sources(files, self.names, lines)
 
     def list_omissions(
-        self, sources: Sources, code: UndescribedCode | None
+        self, sources: SourceNames, code: UndescribedCode | None
     ) -> Iterator[Omission]:
         """Yield the parts of units in C that were not examined.
 
@@ -158,7 +158,7 @@ def _struct_omission(structs: list[Local], description: str, is_shared: bool) ->
     return Omission(reason, frozenset(name for name, _ in structs), is_shared=is_shared)
 
 
-class Sources(Record, frozen=True):
+class SourceNames(Record, frozen=True):
     """The sources of a file, by its symbols."""
 
     compiled: tuple[str, ...] = ()
@@ -182,9 +182,9 @@ class Sources(Record, frozen=True):
 
 def _classify_sources(
     files: Sequence[SourceFile] | None, names: Counter[str], lines: Sequence[Span]
-) -> Sources:
+) -> SourceNames:
     if files is None:
-        return Sources(why="without a symbol table")
+        return SourceNames(why="without a symbol table")
     units = _Units(names)
     names_in_order = [file.name for file in files]
     first = names_in_order.index(_COMPILER) if _COMPILER in names_in_order else 0
@@ -199,10 +199,10 @@ def _classify_sources(
         elif file.name and not file.name.endswith(_OBJECTS):
             other_sources.append(file.name)
     why = "" if units.are_all_named else "its symbol table does not name all sources"
-    return Sources(tuple(compiled), tuple(dict.fromkeys(start_up)), tuple(other_sources), why)
+    return SourceNames(tuple(compiled), tuple(dict.fromkeys(start_up)), tuple(other_sources), why)
 
 
-def _code_omissions(code: UndescribedCode, sources: Sources) -> Iterator[Omission]:
+def _code_omissions(code: UndescribedCode, sources: SourceNames) -> Iterator[Omission]:
     """Yield the omissions besides the units, in code about which symbols say nothing."""
     if not code.is_known:
         if sources.why:

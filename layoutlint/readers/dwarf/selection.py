@@ -102,7 +102,7 @@ class _Variant(Record, frozen=True):
         return {self.align} != {struct_align, body.align} or self.bit_size not in (None, body.bit_size)
 
 
-class Entry(Record, frozen=True):
+class DebugEntry(Record, frozen=True):
     """An entry, decoded."""
 
     unit: Unit
@@ -381,7 +381,7 @@ class Selection:
             definition.name
         )
 
-    def _read_entry(self, entry: Entry) -> None:
+    def _read_entry(self, entry: DebugEntry) -> None:
         name = entry.unit.text(entry.plan, entry.values, NAME)
         if name is None or not (self._is_wanted(name) or self._is_annotated(entry.unit.sections)):
             return
@@ -399,7 +399,7 @@ class Selection:
         variant = self._variant(entry, meaning, tag is not None)
         self._add(target, own_name, name if own_name != name else None, tag is not None, variant)
 
-    def _read_hidden(self, entry: Entry) -> None:
+    def _read_hidden(self, entry: DebugEntry) -> None:
         """Add a struct without a name, or one that is local to a function."""
         unit = entry.unit
         if DECLARATION in entry.values or unit.reference(entry.plan, entry.values, SIGNATURE) is not None:
@@ -415,7 +415,7 @@ class Selection:
             if unit.signature is not None:
                 self._of_type_units.append(definition)
 
-    def _variant(self, entry: Entry, meaning: Meaning, is_tagged: bool) -> _Variant | None:
+    def _variant(self, entry: DebugEntry, meaning: Typedef, is_tagged: bool) -> _Variant | None:
         """Return what a typedef changes of the struct that it stands for; None for nothing."""
         align, aligned, size = meaning.align, meaning.aligned, None
         if meaning.is_atomic:
@@ -426,7 +426,12 @@ class Selection:
         return None if align is None else _Variant(aligned, align, size, named_align)
 
     def _add(
-        self, entry: Entry, name: str, alias: str | None, is_tagged: bool, variant: _Variant | None = None
+        self,
+        entry: DebugEntry,
+        name: str,
+        alias: str | None,
+        is_tagged: bool,
+        variant: _Variant | None = None,
     ) -> None:
         signature_target = entry.unit.reference(entry.plan, entry.values, SIGNATURE)
         if signature_target is not None:
@@ -461,7 +466,7 @@ class Selection:
         if left_out is None and self._hides_typedefs and (definition.aliases or not is_tagged):
             definition.left_out = self._left_out | Unstated.TYPEDEF
 
-    def _add_incomplete(self, entry: Entry, name: str, alias: str | None, is_tagged: bool) -> None:
+    def _add_incomplete(self, entry: DebugEntry, name: str, alias: str | None, is_tagged: bool) -> None:
         if not self._is_wanted_by_name(alias or name):
             return
         definition = self._incomplete.get(name)
@@ -501,16 +506,16 @@ def describe_damage(unit: Unit, position: int | None, error: Exception) -> str:
     return f"{unit.index.where}{unit.section}+{unit.offset if position is None else position:#x}: {why}"
 
 
-def entry_at(unit: Unit, position: int) -> Entry:
+def entry_at(unit: Unit, position: int) -> DebugEntry:
     """Return the entry at a position. Raises DAMAGE."""
     plan, end = unit.entry(position)
     if plan is None:
         raise DwarfError("a type that is none", position)
     values, end = unit.read(plan, end)
-    return Entry(unit, position, plan, values, end)
+    return DebugEntry(unit, position, plan, values, end)
 
 
-def _entry_of_signature(unit: Unit, position: int) -> Entry:
+def _entry_of_signature(unit: Unit, position: int) -> DebugEntry:
     """Return the entry to which a signature refers."""
     entry = entry_at(unit, position)
     if entry.plan.tag not in KEYWORDS:
@@ -518,10 +523,10 @@ def _entry_of_signature(unit: Unit, position: int) -> Entry:
     return entry
 
 
-class Meaning(Record, frozen=True):
+class Typedef(Record, frozen=True):
     """The type that a typedef refers to."""
 
-    struct: Entry | None
+    struct: DebugEntry | None
     """The struct or union; None for any other type."""
     name: str
     """The typedef next to it, which names a struct without a tag."""
@@ -534,14 +539,14 @@ class Meaning(Record, frozen=True):
     """The alignment stated by the typedef next to the struct."""
 
 
-def resolve_typedef(entry: Entry, name: str) -> Meaning:
+def resolve_typedef(entry: DebugEntry, name: str) -> Typedef:
     """Return the type that a typedef refers to. Raises DwarfError."""
     steps = [(name, read_alignment(entry.values))]
     atomic_steps: list[tuple[str, int | None]] = []
     for _ in range(DEEPEST):
         target = entry.unit.reference(entry.plan, entry.values, TYPE)
         if target is None:
-            return Meaning(None, steps[-1][0])
+            return Typedef(None, steps[-1][0])
         entry = entry_at(*target)
         if entry.plan.tag in KEYWORDS:
             signature_target = entry.unit.reference(entry.plan, entry.values, SIGNATURE)
@@ -549,7 +554,7 @@ def resolve_typedef(entry: Entry, name: str) -> Meaning:
             struct = entry if signature_target is None else _entry_of_signature(*signature_target)
             naming = steps[-1][0]
             named_align, _ = _innermost_alignment([step for step in steps if step[0] == naming])
-            return Meaning(
+            return Typedef(
                 struct,
                 naming,
                 align,
@@ -564,7 +569,7 @@ def resolve_typedef(entry: Entry, name: str) -> Meaning:
             atomic_steps = list(steps) if entry.plan.tag == ATOMIC else atomic_steps
             steps.append((steps[-1][0], read_alignment(entry.values)))
         else:
-            return Meaning(None, steps[-1][0])
+            return Typedef(None, steps[-1][0])
     raise DwarfError("typedefs refer to one another in a circle", entry.position)
 
 

@@ -41,7 +41,7 @@ class Section(Record, frozen=True):
     """Bytes of each entry of a table."""
 
 
-class Headers(Record, frozen=True):
+class ElfHeaders(Record, frozen=True):
     """The headers of one file."""
 
     bits: int
@@ -57,7 +57,7 @@ class Headers(Record, frozen=True):
     sections: tuple[Section, ...]
 
 
-def parse(content: mmap) -> Headers:
+def parse(content: mmap) -> ElfHeaders:
     """Return the headers of a file. Raises ValueError if they are damaged or missing."""
     if content[:4] != b"\x7fELF":
         raise ValueError("the magic number is missing")
@@ -71,7 +71,7 @@ def parse(content: mmap) -> Headers:
     file_type, machine, _, start, table, _, entry, count, names = shape.unpack_from(content, 16)
     section = struct.Struct(order + (_SECTION_64 if bits == 64 else _SECTION_32))
     sections = tuple(_sections(content, section, (table, entry, count, names))) if table else ()
-    return Headers(bits, little_endian, machine, file_type == _OBJECT, file_type == _CORE, start, sections)
+    return ElfHeaders(bits, little_endian, machine, file_type == _OBJECT, file_type == _CORE, start, sections)
 
 
 def _sections(content: mmap, shape: struct.Struct, place: tuple[int, int, int, int]) -> Iterator[Section]:

@@ -19,7 +19,7 @@ _LONG = 15
 """A length in a token that further bytes continue, up to one that is not 255."""
 
 
-class _Stream:
+class _BlockStream:
     """A file that is decompressed block by block."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -30,9 +30,9 @@ class _Stream:
         return next(self._blocks, b"")
 
 
-def open_stream(file: BinaryIO) -> AbstractContextManager[_Stream]:
+def open_stream(file: BinaryIO) -> AbstractContextManager[_BlockStream]:
     """Return a context with the content of a file; reading it raises ValueError for damaged data."""
-    return nullcontext(_Stream(file))
+    return nullcontext(_BlockStream(file))
 
 
 def decompress(file: BinaryIO) -> Iterator[bytes]:

@@ -53,7 +53,7 @@ def source_files(image: Image) -> tuple[SourceFile, ...] | None:
     return tuple(files)
 
 
-class Function(Record, frozen=True):
+class FunctionSymbol(Record, frozen=True):
     """A function named by a symbol."""
 
     name: str
@@ -63,7 +63,7 @@ class Function(Record, frozen=True):
     """In bytes; 0 if the symbol does not state it."""
 
 
-def functions(image: Image) -> Iterator[Function]:
+def functions(image: Image) -> Iterator[FunctionSymbol]:
     """Yield the functions of the symbol table, or without one those that other files can call.
 
     Raises ReadError for a damaged table.
@@ -80,7 +80,7 @@ def functions(image: Image) -> Iterator[Function]:
         kind, section, address, size = numbers if image.bits == 64 else (*numbers[2:], *numbers[:2])
         if kind & 0xF == _FUNCTION[0] and 0 < section < len(image.headers):
             text = bytes(strings[name : name + _LONGEST]).partition(b"\0")[0]
-            yield Function(text.decode(errors="replace"), address, size)
+            yield FunctionSymbol(text.decode(errors="replace"), address, size)
 
 
 def _table(image: Image, kind: int) -> Section | None:

@@ -160,14 +160,10 @@ def _blobs(path: str) -> tuple[str, ...]:
     """Return the files of a folder that holds only raw BTF."""
     try:
         blobs = files.list_files(path)
-        is_btf = bool(blobs) and all(_start(file) in _BTF_MAGIC for file in blobs)
+        is_btf = bool(blobs) and all(files.read_start(file, 2) in _BTF_MAGIC for file in blobs)
     except OSError:
         return ()
     return tuple(blobs) if is_btf else ()
-
-
-def _start(path: str) -> bytes:
-    return files.read_start(path, 2)
 
 
 def _distinct(path: str, paths: list[str]) -> tuple[tuple[str, ...], int]:

@@ -57,13 +57,13 @@ def read(folder: Folder, names: Wanted, options: ReadOptions) -> list[Reading | 
     except ReadError as error:
         return [Unread(folder.path, error.reason)]
     # Modules have only the types that their base lacks, so its structs are theirs as well.
-    of_base = _Worker(names, replace(quiet, reader="btf"), _FOR_BASE)
+    of_base = _FileReader(names, replace(quiet, reader="btf"), _FOR_BASE)
     for base in merged.other_bases():
         merged.add(of_base.part(base, None))
     return merged.results()
 
 
-class Definitions:
+class MergedDefinitions:
     """Distinct definitions, numbered in order; the place where one was read does not distinguish it."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class _Sighting(Record, frozen=True):
     aliases: tuple[str, ...]
 
 
-class _Part(Record, frozen=True):
+class _FileResult(Record, frozen=True):
     """The result of one file of a folder."""
 
     path: str
@@ -104,25 +104,25 @@ class _Part(Record, frozen=True):
     """The definitions that this worker has not sent yet, in the order of their numbers."""
 
 
-class _Worker:
+class _FileReader:
     """Reads files of a folder, and tracks which definitions it has sent."""
 
     def __init__(self, names: Wanted, options: ReadOptions, number: int) -> None:
         self._names = names
         self._options = options
         self._number = number
-        self._definitions = Definitions()
+        self._definitions = MergedDefinitions()
 
-    def part(self, path: str, base: str | None) -> _Part:
+    def part(self, path: str, base: str | None) -> _FileResult:
         """Return the result of a file; `base` is the base of its split BTF."""
         result = _attempt(path, self._names, replace(self._options, btf_base=base))
         if isinstance(result, Unread):
-            return _Part(path, self._number, result)
+            return _FileResult(path, self._number, result)
         definitions = self._definitions.structs
         sent = len(definitions)
         sightings = tuple(_Sighting(self._definitions.number(s), s.origin, s.aliases) for s in result.structs)
         plain = replace(result, structs=())
-        return _Part(path, self._number, plain, sightings, tuple(definitions[sent:]))
+        return _FileResult(path, self._number, plain, sightings, tuple(definitions[sent:]))
 
 
 def _attempt(path: str, names: Wanted, options: ReadOptions) -> Reading | Unread:
@@ -134,7 +134,7 @@ def _attempt(path: str, names: Wanted, options: ReadOptions) -> Reading | Unread
     return Unread(path, find.NOT_COMPILED) if is_text else dispatch.attempt(path, names, options)
 
 
-def _parts(bases: dict[str, str | None], names: Wanted, options: ReadOptions) -> Generator[_Part]:
+def _parts(bases: dict[str, str | None], names: Wanted, options: ReadOptions) -> Generator[_FileResult]:
     """Yield the result of each file, in order, as it arrives. Raises ReadError if a process dies."""
     if options.executor is not None:
         return _parts_of_tasks(options.executor, bases, names, options.of_task)
@@ -143,13 +143,13 @@ def _parts(bases: dict[str, str | None], names: Wanted, options: ReadOptions) ->
 
 def _parts_of_processes(
     bases: dict[str, str | None], names: Wanted, options: ReadOptions, jobs: int
-) -> Generator[_Part]:
-    files, workers = list(bases), dict[int, _Worker]()
+) -> Generator[_FileResult]:
+    files, workers = list(bases), dict[int, _FileReader]()
 
-    def part(path: str) -> _Part:
+    def part(path: str) -> _FileResult:
         process = os.getpid()
         if process not in workers:
-            workers[process] = _Worker(names, options, process)
+            workers[process] = _FileReader(names, options, process)
         return workers[process].part(path, bases[path])
 
     try:
@@ -171,7 +171,7 @@ class _Share(Record, frozen=True):
 
 def _parts_of_tasks(
     executor: Executor, bases: dict[str, str | None], names: Wanted, options: ReadOptions, first: int = 0
-) -> Generator[_Part]:
+) -> Generator[_FileResult]:
     """Yield the result of each file, in order; if the task of several fails, each gets one of its own."""
     from layoutlint.workers import calls
 
@@ -187,15 +187,15 @@ def _parts_of_tasks(
             elif len(share.bases) > 1:
                 yield from _parts_of_tasks(executor, dict(share.bases), names, options, share.number)
             else:
-                yield _Part(share.bases[0][0], share.number, calls.unread(share.bases[0][0], result))
+                yield _FileResult(share.bases[0][0], share.number, calls.unread(share.bases[0][0], result))
 
 
 def _name_of_share(share: _Share) -> str:
     return share.bases[0][0]
 
 
-def _read_share(share: _Share, names: Wanted, options: ReadOptions) -> list[_Part]:
-    worker = _Worker(names, options, share.number)
+def _read_share(share: _Share, names: Wanted, options: ReadOptions) -> list[_FileResult]:
+    worker = _FileReader(names, options, share.number)
     return [worker.part(path, base) for path, base in share.bases]
 
 
@@ -212,7 +212,7 @@ class _MergedFolder:
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
-        self._definitions = Definitions()
+        self._definitions = MergedDefinitions()
         self._numbers: dict[int, list[int]] = {}
         """For each worker, our number of each of its definitions."""
         self._occurrences: dict[int, _Occurrences] = {}
@@ -225,7 +225,7 @@ class _MergedFolder:
         used = {reading.base for reading in self._readings if reading.base is not None}
         return sorted(base for base in used if files.real_path(base) not in read)
 
-    def add(self, part: _Part) -> None:
+    def add(self, part: _FileResult) -> None:
         """Add the result of one file."""
         if isinstance(part.result, Unread):
             self._add_failure(part.result)
@@ -288,7 +288,7 @@ class _MergedFolder:
             shuffled=next((reading.shuffled for reading in readings if reading.shuffled), None),
             files=len(readings),
             data=_data(readings),
-            arrays=_arrays(readings),
+            arrays=tuple(array for reading in readings for array in reading.arrays),
             variables=tuple(variable for reading in readings for variable in reading.variables),
             least_data=_least_data(readings),
             allocator=next((reading.allocator for reading in readings if reading.allocator), None),
@@ -344,11 +344,6 @@ def _data(readings: list[Reading]) -> tuple[Struct, ...] | None:
     """Return the data of all files that have some; None if none has."""
     data_lists = [reading.data for reading in readings if reading.data is not None]
     return tuple(data for structs in data_lists for data in structs) if data_lists else None
-
-
-def _arrays(readings: list[Reading]) -> tuple[Struct, ...]:
-    """Return the arrays of all files."""
-    return tuple(array for reading in readings for array in reading.arrays)
 
 
 def _least_data(readings: list[Reading]) -> tuple[Struct, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from layoutlint.errors import ReadError
 from layoutlint.model.record import Record, field
 from layoutlint.readers.profiles import annotated_types, c2c, type_report
-from layoutlint.readers.profiles.records import Format, Header, Profile
+from layoutlint.readers.profiles.records import Format, Profile, ReportHeader
 from layoutlint.readers.profiles.report_text import COMMANDS, lines
 
 _FACT = re.compile(r"^#\s*(captured on|os release|perf version)\s*:\s*(.+?)\s*$")
@@ -39,9 +39,9 @@ class HeaderBuilder(Record):
             self.build_ids.append((build_id[1].lower(), build_id[2] or "", number))
         return True
 
-    def header(self) -> Header:
+    def header(self) -> ReportHeader:
         """Return all facts."""
-        return Header(build_ids=tuple(self.build_ids), **self.facts)
+        return ReportHeader(build_ids=tuple(self.build_ids), **self.facts)
 
 
 def read(path: str, keep: Callable[[int], bool] | None = None) -> Profile:

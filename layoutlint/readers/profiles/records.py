@@ -11,7 +11,7 @@ Role = Literal["load", "store", "any"]
 """What an event counts: loads, stores, or both without a distinction."""
 
 
-class Header(Record, frozen=True):
+class ReportHeader(Record, frozen=True):
     """The facts that a report states about its recording; None for those that it does not state."""
 
     captured: str | None = None
@@ -153,7 +153,7 @@ class Profile(Record, frozen=True):
 
     path: str
     formats: tuple[Format, ...]
-    header: Header
+    header: ReportHeader
     blocks: tuple[LineBlock, ...] = ()
     omitted: int = 0
     """Cache lines that were read and not kept: those after the first, which are the hottest."""

@@ -28,7 +28,7 @@ _MOST_ROWS = 500_000
 _NUMERIC = ("Overhead", "Samples", "Period", "Children", "Self", "Weight", "Local Weight")
 
 
-class _Table(Record, frozen=True):
+class _TableHeader(Record, frozen=True):
     """The header of a table."""
 
     names: tuple[str, ...]
@@ -52,7 +52,7 @@ class Parser(Record):
     """Reads the tables of one report, line by line."""
 
     path: str
-    table: _Table | None = None
+    table: _TableHeader | None = None
     events: list[_OpenEvent] = field(default_factory=list)
     current: list[_OpenEvent] = field(default_factory=list)
     """The events of the table that is being read: several of a group."""
@@ -90,7 +90,7 @@ class Parser(Record):
         if not self.current:
             self.current = [_OpenEvent(None, "any", number)]
             self.events += self.current
-        self.table = _Table(names, separator)
+        self.table = _TableHeader(names, separator)
 
     def _take_row(self, number: int, line: str, place: Source) -> None:
         self.rows += 1

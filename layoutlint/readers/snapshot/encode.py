@@ -132,7 +132,7 @@ class _Bodies:
             size=_whole_bytes(struct),
             align=struct.align,
             alignments=possible_alignments.values(_decisive_alignments(struct)),
-            unstated=_words(struct.unstated),
+            unstated=tuple(flag.name.lower() for flag in Unstated if flag in struct.unstated and flag.name),
             file=file,
             typedefs=tuple(sorted(struct.aliases)),
             realigned=struct.realigned_from,
@@ -226,10 +226,6 @@ def _sources(members: tuple[Field, ...]) -> Iterator[Source]:
             yield member.source
         elif member.type.is_untagged:
             yield from _sources(member.members)
-
-
-def _words(unstated: Unstated) -> tuple[str, ...]:
-    return tuple(flag.name.lower() for flag in Unstated if flag in unstated and flag.name)
 
 
 def _type_text(ctype: CType) -> str | tuple[str, str]:

@@ -57,12 +57,12 @@ def render(report: Report, *, repository: Repository | None = None, absent: tupl
     Kept rules are among the tool's rules, without a result. Paths are from the top of the repository.
     `absent` are findings of the baseline that are no longer there.
     """
-    run = _Run(repository or Repository()).run(report, absent)
+    run = _SarifRun(repository or Repository()).run(report, absent)
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return document_text(log)
 
 
-class _Run:
+class _SarifRun:
     """One run, with paths from the top of a repository."""
 
     def __init__(self, repository: Repository) -> None:

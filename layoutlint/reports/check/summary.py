@@ -1,7 +1,8 @@
-"""The end of the text report: kept rules, inputs, coverage, and the exit status."""
+"""The end of the text report: kept rules, inputs, coverage, and the exit status; and groups of findings."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from typing import TypeVar
@@ -10,6 +11,7 @@ from layoutlint.judgement.build_outcomes import summarise_builds
 from layoutlint.judgement.finding import BaselineUse, Finding, Report, State, Unresolved
 from layoutlint.judgement.messages import describe_definition, finding_message
 from layoutlint.judgement.origin import EvidenceUse
+from layoutlint.judgement.verdict import Outcome
 from layoutlint.phrases import quantity
 from layoutlint.reports.check import builds
 from layoutlint.reports.finding_phrases import (
@@ -21,7 +23,6 @@ from layoutlint.reports.finding_phrases import (
     subject,
     tally,
 )
-from layoutlint.reports.grouping import group_findings, summarize_group, undeclared_places
 from layoutlint.reports.styled import Line, line, paragraph
 
 T = TypeVar("T")
@@ -29,6 +30,10 @@ _INDEX_FROM = 6
 """The number of findings from which the summary starts with an index of them."""
 _MOST_LISTED = 5
 """The length up to which lists are printed by default."""
+SHOWN = 3
+"""The number of findings of a group that are shown in full."""
+_NAMED = 8
+_WORST_FIRST = (Outcome.BROKEN, Outcome.AT_RISK, Outcome.UNKNOWN, Outcome.KEPT)
 
 
 class Detail(Enum):
@@ -39,6 +44,56 @@ class Detail(Enum):
     NORMAL = "normal"
     """Long reports are short: without the drawings and evidence of findings, and without long lists."""
     VERBOSE = "verbose"
+
+
+def group_findings(findings: Iterable[Finding]) -> list[tuple[Finding, ...]]:
+    """Group the findings of each rule on surroundings, worst first; other findings stay alone."""
+    groups: dict[object, list[Finding]] = {}
+    for number, finding in enumerate(findings):
+        key = number if finding.around is None else (finding.rule, finding.around.struct)
+        groups.setdefault(key, []).append(finding)
+    return [tuple(sorted(group, key=_weight)) for group in groups.values()]
+
+
+def _weight(finding: Finding) -> tuple[int, float]:
+    verdict = finding.verdict
+    share = len(verdict.bases) / verdict.total if verdict.total else 0.0
+    return _WORST_FIRST.index(verdict.outcome), -share
+
+
+def summarize_others(group: tuple[Finding, ...], others: tuple[Finding, ...]) -> str:
+    """Return a summary of the findings of a group that are not shown in full."""
+    words = [f"{subject(finding)} {finding.verdict.outcome.value}" for finding in others[:_NAMED]]
+    hidden = len(others) - _NAMED
+    names = "; ".join(words) + (f"; and {hidden:,} more, which `--format json` has" if hidden > 0 else "")
+    return f"{quantity(len(others), 'more place')} of {_subject(group)}: {names}"
+
+
+def _summarize_group(group: tuple[Finding, ...]) -> str:
+    """Return a summary of a group: `struct rw_semaphore in 12 of its 57 places: 2 broken, 10 at-risk`."""
+    counts = Counter(finding.verdict.outcome for finding in group)
+    outcomes = ", ".join(
+        f"{counts[outcome]:,} {outcome.value}" for outcome in _WORST_FIRST if counts[outcome]
+    )
+    around = group[0].around
+    places = f"{around.places:,} place{'' if around.places == 1 else 's'}" if around else ""
+    return f"{_subject(group)} in {len(group):,} of its {places}: {outcomes}"
+
+
+def _undeclared_places(findings: Iterable[Finding]) -> list[str]:
+    """Return, for each rule on surroundings, in how many places no declared field matches it."""
+    around_of = {finding.rule.id: finding.around for finding in findings if finding.around is not None}
+    return [
+        f"{id_}: judged at {around.judged:,} of the {around.places:,} places of struct {around.struct} in "
+        f"other structs; beside the others, no declared field matches the rule"
+        for id_, around in sorted(around_of.items())
+        if around.judged < around.places
+    ]
+
+
+def _subject(group: tuple[Finding, ...]) -> str:
+    around = group[0].around
+    return f"struct {around.struct}" if around is not None else ""
 
 
 def summary(report: Report, width: int, detail: Detail, shortened: int) -> Iterator[Line]:
@@ -154,7 +209,7 @@ def _section(title: str, rows: Iterable[Line]) -> Iterator[Line]:
 def _index_line(group: tuple[Finding, ...], report: Report) -> Line:
     finding, verdict = group[0], group[0].verdict
     if len(group) > 1:
-        return line(f"  {finding.rule.severity.value:<8}{finding.rule.id}  {summarize_group(group)}")
+        return line(f"  {finding.rule.severity.value:<8}{finding.rule.id}  {_summarize_group(group)}")
     result = " ".join(filter(None, (outcome(finding), share(verdict))))
     if finding.builds:
         result = summarise_builds(finding.builds, report.builds)
@@ -181,7 +236,8 @@ def _kept_rules(report: Report, width: int, detail: Detail, hidden: list[str]) -
 def _kept_line(group: tuple[Finding, ...], report: Report) -> Line:
     finding = group[0]
     if len(group) > 1:
-        return line("  ", (finding.rule.id, "green"), f" ({finding.rule.kind.name}) {summarize_group(group)}")
+        shown = _summarize_group(group)
+        return line("  ", (finding.rule.id, "green"), f" ({finding.rule.kind.name}) {shown}")
     places = f" in {quantity(len(finding.files), 'file')}" if finding.also else ""
     if finding.builds:
         places = f" {builds.keeping_builds(finding, report.builds)}"
@@ -216,7 +272,7 @@ def _coverage(report: Report, width: int, detail: Detail, hidden: list[str]) -> 
     skipped = [coverage_part(part, report.builds) for part in coverage.skipped]
     gaps = [part for part in coverage.not_covered if part.rules]
     harmless = [part for part in coverage.not_covered if not part.rules]
-    undeclared = undeclared_places((*report.findings, *report.kept_findings))
+    undeclared = _undeclared_places((*report.findings, *report.kept_findings))
     for label, texts, style in (
         ("unresolved", _short(unresolved, "unresolved name", detail, hidden), "magenta"),
         ("skipped", _short(skipped, "skipped rule", detail, hidden), ""),

@@ -6,7 +6,8 @@ their number. Whatever decides the exit status is always printed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from layoutlint.geometry.layout import Place, cached_layout
 from layoutlint.judgement.build_outcomes import summarise_builds
@@ -19,10 +20,8 @@ from layoutlint.model.build import Build
 from layoutlint.model.structs import Struct
 from layoutlint.reports import drawing, styled
 from layoutlint.reports.check.builds import heading, other_messages
-from layoutlint.reports.check.statistics import statistics_table
-from layoutlint.reports.check.summary import Detail, summary
+from layoutlint.reports.check.summary import SHOWN, Detail, group_findings, summarize_others, summary
 from layoutlint.reports.finding_phrases import order, outcome, rank_reason, share, subject
-from layoutlint.reports.grouping import SHOWN, group_findings, summarize_others
 from layoutlint.reports.layout_phrases import defining_files
 from layoutlint.reports.styled import Line, line, paragraph
 
@@ -71,13 +70,35 @@ def render(
     return styled.render_colored(lines) if color else styled.render_plain(lines)
 
 
+def _statistics_table(findings: Iterable[Finding]) -> Iterator[Line]:
+    """Yield a row for each rule with findings, those with the most first; nothing without findings."""
+    counts: dict[Rule, Counter[str]] = {}
+    for finding in findings:
+        known = "known" if finding.state is State.KNOWN else outcome(finding)
+        word = "suppressed" if finding.suppressed is not None else known
+        counts.setdefault(finding.rule, Counter())[word] += 1
+    rows = sorted(counts.items(), key=lambda row: (-row[1].total(), row[0].id, str(row[0].source)))
+    if not rows:
+        return
+    column = max(len(rule.id) for rule in counts)
+    yield line(("   count  severity  rule", "dim"))
+    for rule, of_rule in rows:
+        outcomes = ", ".join(f"{number:,} {word}" for word, number in of_rule.items())
+        yield line(
+            f"{of_rule.total():>8,}  {rule.severity.value:<8}  ",
+            (f"{rule.id:<{column}}", "bold"),
+            f"  {outcomes}",
+        )
+    yield line()
+
+
 def _lines(report: Report, width: int, detail: Detail, statistics: bool) -> Iterator[Line]:
     shown = [f for f in report.findings if f.state is not State.KNOWN or detail is Detail.VERBOSE]
     groups = group_findings(shown)
     number = sum(len(group[:SHOWN]) for group in groups)
     is_short = number > _MOST_IN_FULL and detail is not Detail.VERBOSE
     if statistics:
-        yield from statistics_table(report.findings)
+        yield from _statistics_table(report.findings)
     else:
         shows_acceptance = detail is Detail.VERBOSE or (detail is Detail.NORMAL and number == 1)
         for group in groups:

@@ -21,7 +21,7 @@ from layoutlint.reports.access_styles import (
     declared_fields,
     strongest,
 )
-from layoutlint.reports.line_map import Piece, Row, Strip, Strips, line_rows, strips
+from layoutlint.reports.line_map import MapRow, Piece, Strip, Strips, line_rows, strips
 from layoutlint.reports.show.options import ShowOptions
 from layoutlint.reports.show.starts import object_placements
 from layoutlint.reports.xml_text import attributes, escape
@@ -66,7 +66,7 @@ class _Picture(Record, frozen=True):
     placed: Placements
     base: int
     strips: Strips
-    rows: Sequence[Row]
+    rows: Sequence[MapRow]
     accesses: dict[Place, tuple[Access, ...]]
 
     @property
@@ -81,7 +81,7 @@ class _Picture(Record, frozen=True):
         return _LEFT + self.byte * self.placed.line_size + _RIGHT
 
     @property
-    def drawn_rows(self) -> Sequence[Row]:
+    def drawn_rows(self) -> Sequence[MapRow]:
         """The rows that are drawn."""
         return self.rows[:MOST_ROWS]
 
@@ -205,12 +205,12 @@ def _object(picture: _Picture, styles: dict[str, AccessStyle], top: float) -> tu
     return parts, y + 18
 
 
-def _row_label(row: Row) -> str:
+def _row_label(row: MapRow) -> str:
     return f"line {row.first}" if row.first == row.last else f"lines {row.first} to {row.last}"
 
 
 def _row(
-    row: Row, picture: _Picture, styles: dict[str, AccessStyle], y: float, height: float
+    row: MapRow, picture: _Picture, styles: dict[str, AccessStyle], y: float, height: float
 ) -> Iterator[str]:
     label = f"line {row.first}" if row.first == row.last else f"{row.first}..{row.last}"
     yield _text(6, y + height / 2 + 4, label, "dim", _LEFT - 12)

@@ -64,7 +64,7 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
     indent = "" if options.bases is None else "  "
     yield line((f"{indent}  offset    size  field", "dim"))
     marks = {} if options.bases is None else _marks(drawable(layout, options.expand))
-    yield from _Table(layout, placements.line_size, options.expand, marks).rows()
+    yield from _FieldTable(layout, placements.line_size, options.expand, marks).rows()
     if options.bases is not None:
         yield from _drawings(layout, placements, marks, options)
 
@@ -79,7 +79,7 @@ def _chances(chances: Chances, line_size: int, options: ShowOptions) -> Iterator
         "is within 4 points of the true one, with a confidence of 99 %)"
     )
     yield from paragraph("  ", text, options.width)
-    shares = [(each, _line_shares(each.starts, chances, line_size)) for each in chances.members]
+    shares = [(member, _line_shares(member.starts, chances, line_size)) for member in chances.members]
     used = [
         number for number, column in enumerate(zip(*(own for _, own in shares), strict=True)) if any(column)
     ]
@@ -156,7 +156,7 @@ def _alignments(layout: Layout) -> str:
     return sentence if suggested is None else f"{sentence}, of which {suggested.value} is {suggested.basis}"
 
 
-class _Table(Record):
+class _FieldTable(Record):
     """The rows of one struct; keeps track of the holes and line boundaries already printed."""
 
     layout: Layout

@@ -11,7 +11,7 @@ from functools import lru_cache
 from layoutlint.model.record import Record
 from layoutlint.model.storage import ANY, PAGE
 from layoutlint.sources.allocations.expressions import (
-    Size,
+    ObjectSize,
     Tokens,
     compound_size,
     number,
@@ -44,7 +44,7 @@ _CACHE_ARGS = re.compile(r"struct\s+kmem_cache_args\s+(\w+)\s*=\s*\{([^{}]{0,200
 class Making(Record, frozen=True):
     """The objects that a call makes: what `size` names, in memory with this placement."""
 
-    size: Size
+    size: ObjectSize
     word: str = ""
     """The word of `placement`; empty if it cannot be derived."""
     align: int | None = None
@@ -118,12 +118,12 @@ def _variable(word: str, align: int | None = None) -> Maker:
     return make
 
 
-def _size_of_type(type_tokens: Tokens, count: int | None) -> Size:
+def _size_of_type(type_tokens: Tokens, count: int | None) -> ObjectSize:
     """Return the size of objects of a type, which can itself be an array: `struct x[4]`."""
     if type_tokens[:1] in (("struct",), ("union",)) and type_tokens[2:3] == ("[",):
         length = _length(type_tokens[2:])
-        return Size(type_tokens[:2], length if count is None else ANY)
-    return Size(type_tokens, count)
+        return ObjectSize(type_tokens[:2], length if count is None else ANY)
+    return ObjectSize(type_tokens, count)
 
 
 def _length(brackets: Tokens) -> int | None:
@@ -137,7 +137,7 @@ def _cache(arguments: Arguments) -> Making | None:
     """Return what `KMEM_CACHE(tag, flags)` makes: objects aligned as the struct."""
     if len(arguments) < 2 or len(arguments[0]) != 1:
         return None
-    return _slab(Size(("struct", arguments[0][0])), (), arguments[1], None)
+    return _slab(ObjectSize(("struct", arguments[0][0])), (), arguments[1], None)
 
 
 def _cache_create(arguments: Arguments) -> Making | None:
@@ -165,7 +165,7 @@ def _cache_create_rcu(arguments: Arguments) -> Making | None:
     return None if object_size is None else _slab(object_size, (), arguments[3], None, is_pointer_inside=True)
 
 
-def _cache_with_args(object_size: Size, arguments: Arguments) -> Making:
+def _cache_with_args(object_size: ObjectSize, arguments: Arguments) -> Making:
     """Return the objects of a cache that a `struct kmem_cache_args` describes."""
     argument = strip_parentheses(arguments[2])
     if argument in (("NULL",), ("0",)):
@@ -215,7 +215,7 @@ def _fields(body: Tokens) -> dict[str, Tokens] | None:
 
 
 def _slab(
-    object_size: Size,
+    object_size: ObjectSize,
     align: Tokens,
     flags: Tokens,
     constructor: Tokens | None,

@@ -71,7 +71,7 @@ _Typed = tuple[TypeName, int]
 """The type of a variable, and the number of dereferences from the variable to it."""
 
 
-class Names:
+class DeclaredNames:
     """The names of one source, as its blanked text declares them."""
 
     def __init__(self, text: str) -> None:

@@ -16,7 +16,7 @@ _OTHER = ("+", "-", "/", "%", "?", "|", "&", "<", ">", "<<", ">>", "==", "=", ",
 Tokens = tuple[str, ...]
 
 
-class Size(Record, frozen=True):
+class ObjectSize(Record, frozen=True):
     """The size of some objects of the type or expression that some tokens name."""
 
     operand: Tokens
@@ -60,7 +60,7 @@ def strip_parentheses(words: Tokens) -> Tokens:
     return words
 
 
-def size(argument: Tokens, count: Tokens | None = None) -> Size | None:
+def size(argument: Tokens, count: Tokens | None = None) -> ObjectSize | None:
     """Return what the size argument of an allocation means; None if it names no type.
 
     `count` is the argument with the number of objects, as in kcalloc.
@@ -73,35 +73,35 @@ def size(argument: Tokens, count: Tokens | None = None) -> Size | None:
         return result
     if result.count is None:
         length = number(count)
-        return Size(result.operand, None if length == 1 else length or 0, result.problem)
-    return Size(result.operand, 0, result.problem)
+        return ObjectSize(result.operand, None if length == 1 else length or 0, result.problem)
+    return ObjectSize(result.operand, 0, result.problem)
 
 
-def compound_size(argument: Tokens) -> Size:
+def compound_size(argument: Tokens) -> ObjectSize:
     """Return a size other than that of one struct; its operand is a struct if the size names only one."""
     tags = [argument[at : at + 3] for at, word in enumerate(argument) if word in ("struct", "union")]
     types = {tag[:2] for tag in tags if tag[2:] == (")",)}
-    return Size(types.pop() if len(types) == 1 else (), problem=f"the size is `{spell(argument)}`")
+    return ObjectSize(types.pop() if len(types) == 1 else (), problem=f"the size is `{spell(argument)}`")
 
 
-def _size_macro(call: Tokens) -> Size | None:
+def _size_macro(call: Tokens) -> ObjectSize | None:
     """Return the size that `struct_size(p, member, n)` or `array_size(n, sizeof(*p))` names."""
     if len(call) < 4 or call[1] != "(" or _closing_index(call, 1) != len(call) - 1:
         return None
     call_arguments = split(call[2:-1], ",")
     if call[0] == "struct_size" and len(call_arguments) == 3:
-        return Size(
+        return ObjectSize(
             ("*", "(", *call_arguments[0], ")") if len(call_arguments[0]) > 1 else ("*", *call_arguments[0])
         )
     if call[0] == "struct_size_t" and len(call_arguments) == 3:
-        return Size(call_arguments[0])
+        return ObjectSize(call_arguments[0])
     if call[0] in ("array_size", "size_mul") and len(call_arguments) == 2:
         sizes = [part for part in call_arguments if "sizeof" in part]
         inner = _product(strip_parentheses(sizes[0])) if len(sizes) == 1 else None
         return (
             None
             if inner is None
-            else Size(inner.operand, 0 if inner.count else _count_factor(call_arguments, sizes[0]))
+            else ObjectSize(inner.operand, 0 if inner.count else _count_factor(call_arguments, sizes[0]))
         )
     return None
 
@@ -111,7 +111,7 @@ def _count_factor(factors: list[Tokens], size_factor: Tokens) -> int:
     return number(other) or 0
 
 
-def _product(expression: Tokens) -> Size | None:
+def _product(expression: Tokens) -> ObjectSize | None:
     """Return the size that `sizeof(x)`, or a product with it, names."""
     factors = split(expression, "*", is_binary=True)
     sizes = [factor for factor in factors if strip_parentheses(factor)[:1] == ("sizeof",)]
@@ -121,8 +121,8 @@ def _product(expression: Tokens) -> Size | None:
     if operand is None or any(len(split(factor, sign)) > 1 for factor in factors for sign in _OTHER):
         return None
     if len(factors) == 1:
-        return Size(operand)
-    return Size(
+        return ObjectSize(operand)
+    return ObjectSize(
         operand, (number(next(f for f in factors if f is not sizes[0])) or 0) if len(factors) == 2 else 0
     )
 

@@ -9,7 +9,14 @@ from functools import lru_cache
 
 from layoutlint.model.storage import JEMALLOC, MALLOC, MIMALLOC, PAGE, TCMALLOC, Allocator
 from layoutlint.sources.allocations.allocators import Arguments, Maker, Making, objects, sized_call
-from layoutlint.sources.allocations.expressions import Size, Tokens, number, size, spell, strip_parentheses
+from layoutlint.sources.allocations.expressions import (
+    ObjectSize,
+    Tokens,
+    number,
+    size,
+    spell,
+    strip_parentheses,
+)
 
 _LINE = re.compile(r"(?>\w*?CACHE_?LINE)\w*|_SC_LEVEL1_DCACHE_LINESIZE")
 """Names of the size of a line: RTE_CACHE_LINE_SIZE, PG_CACHE_LINE_SIZE, CACHELINE_BYTES."""
@@ -31,7 +38,7 @@ def _aligned_call(align_at: int, size_at: int, word: str = MALLOC, *, count: int
     return make
 
 
-def aligned_objects(object_size: Size, argument: Tokens, default: str = "malloc") -> Making:
+def aligned_objects(object_size: ObjectSize, argument: Tokens, default: str = "malloc") -> Making:
     """Return objects at multiples of an alignment, or at those of `default` if it requests none."""
     argument = strip_parentheses(argument)
     value = number(argument)

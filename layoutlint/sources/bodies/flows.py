@@ -66,7 +66,7 @@ def read(
     Of the other sources, those are read too that define functions which get addresses, or that declare
     objects of the struct under another type. What could not be read is in the notes.
     """
-    run = _Run(tuple(names), options)
+    run = _FlowRun(tuple(names), options)
     waiting, left = list(paths), list(others)
     known, asked = NOTHING, KNOWN_FUNCTIONS
     for _ in range(_MOST_ROUNDS):
@@ -80,7 +80,7 @@ def read(
     return run.flows()
 
 
-class _Run:
+class _FlowRun:
     """One run over units, each of which is read once."""
 
     def __init__(self, names: tuple[str, ...], options: ReadOptions) -> None:
@@ -179,7 +179,7 @@ class _Run:
             self._options.progress("reading functions", min(next(done), len(units)), len(units))
 
         for unit, result in shared_parses.run_each(alone, behind, units, jobs, on_step):
-            if isinstance(result, sandbox.Failure):
+            if isinstance(result, sandbox.WorkFailure):
                 self._note("that libclang does not parse", f"{unit.origin} (it {result.how})")
                 continue
             flows, passed = result
@@ -206,11 +206,11 @@ def _defining(
     """
     defined = {each.function for each in flows.defined}
     functions = {name for name in sought if name.isidentifier()} - defined
-    symbols = (each for each in flows.symbols if each.struct.removesuffix(" *") in names)
-    objects = {each.name for each in symbols if " " not in each.name}
+    symbols = (symbol for symbol in flows.symbols if symbol.struct.removesuffix(" *") in names)
+    objects = {symbol.name for symbol in symbols if " " not in symbol.name}
     words = "|".join(map(re.escape, sorted(functions))) or "(?!)"
     variables = "|".join(map(re.escape, sorted(objects))) or "(?!)"
-    containers = {each.struct for each in flows.layouts if each.places and each.struct.isidentifier()}
+    containers = {layout.struct for layout in flows.layouts if layout.places and layout.struct.isidentifier()}
     structs = "|".join(map(re.escape, sorted(containers))) or "(?!)"
     pattern = re.compile(
         rf"^(?:[A-Za-z_][\w \t*]*[ \t*])?(?:{words})[ \t]*+\([^;{{}}]{{0,1000}}+\{{"
@@ -233,7 +233,7 @@ def read_alone(unit: Unit, names: tuple[str, ...], known: Known = NOTHING) -> Re
     if unit.text is None:
         parse.refuse_endless(unit)
     with parse.parse_unit(trees.library(), unit, None, _OPTIONS) as handle:
-        return _Reader(handle, unit, names, known).read()
+        return _FlowReader(handle, unit, names, known).read()
 
 
 def _read_unit(unit: Unit, names: tuple[str, ...], known: Known) -> Result:
@@ -257,10 +257,10 @@ def _read_batch(shared: Shared, names: tuple[str, ...], known: Known) -> list[tu
             included = set[str]()
             # Those that were passed over before are looked at again, for what they call.
             own = known._replace(defined=frozenset(key for key, _ in known.walked))
-            headers = _Reader(parses.handle, shared.beginning, names, own)
+            headers = _FlowReader(parses.handle, shared.beginning, names, own)
             results.append((shared.beginning, headers.read()))
             for parsed in parses.units():
-                reader = _Reader(parses.handle, parsed.unit, names, known, headers)
+                reader = _FlowReader(parses.handle, parsed.unit, names, known, headers)
                 if not reader.defines(headers.lacking):
                     results.append((parsed.own, reader.read()))
                     included |= parsed.shared
@@ -270,11 +270,16 @@ def _read_batch(shared: Shared, names: tuple[str, ...], known: Known) -> list[tu
     return results if headers.files <= included else []
 
 
-class _Reader:
+class _FlowReader:
     """Reads the flows of one parsed unit."""
 
     def __init__(
-        self, handle: int, unit: Unit, names: tuple[str, ...], known: Known, headers: _Reader | None = None
+        self,
+        handle: int,
+        unit: Unit,
+        names: tuple[str, ...],
+        known: Known,
+        headers: _FlowReader | None = None,
     ) -> None:
         """`headers` has read those in front of the unit, whose functions are not read again."""
         self._handle, self._unit, self._names, self._known = handle, unit, names, known

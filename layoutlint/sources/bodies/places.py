@@ -14,7 +14,7 @@ MOST_SPOTS = 4
 _AROUND_LOCKS = (*syntax.LAYERS, syntax.UNARY, syntax.MEMBER, syntax.SUBSCRIPT)
 
 
-class Place(NamedTuple):
+class BytePlace(NamedTuple):
     """The bytes that an expression denotes, as a field of each struct around them."""
 
     spots: tuple[Spot, ...]
@@ -23,7 +23,7 @@ class Place(NamedTuple):
     is_local: bool = False
 
 
-NOWHERE = Place(())
+NOWHERE = BytePlace(())
 
 
 def join(path: str, name: str) -> str:
@@ -31,24 +31,24 @@ def join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def union(first: Place, second: Place) -> Place:
+def union(first: BytePlace, second: BytePlace) -> BytePlace:
     """Return what an expression denotes that can be either of two."""
     spots = tuple(dict.fromkeys((*first.spots, *second.spots)))[:MOST_SPOTS]
     maker = first.maker or second.maker
     if first.maker != second.maker and (is_variable(first.maker) or is_variable(second.maker)):
         functions = (each.maker for each in (first, second) if not is_variable(each.maker))
         maker = "".join(functions)
-    return Place(spots, maker, first.is_local and second.is_local)
+    return BytePlace(spots, maker, first.is_local and second.is_local)
 
 
-def element(place: Place) -> Place:
+def element(place: BytePlace) -> BytePlace:
     """Return an element of what a place is: a pointer to the first does not point to it."""
     if not is_variable(place.maker) or place.maker.endswith(ELEMENT):
         return place
     return place._replace(maker=f"{place.maker}{ELEMENT}" if place.maker[0] == VARIABLE else "")
 
 
-def lock_place(argument: Node, place: Place, facts: Facts) -> Place:
+def lock_place(argument: Node, place: BytePlace, facts: Facts) -> BytePlace:
     """Return a lock that is an argument: a field of the outermost struct, an element, or a variable."""
     node, index = argument, None
     while node.children and node.kind in _AROUND_LOCKS and index is None:
@@ -59,4 +59,4 @@ def lock_place(argument: Node, place: Place, facts: Facts) -> Place:
         return NOWHERE
     named = [spot for spot in place.spots if isinstance(spot.root, str)]
     spot = (named or place.spots)[-1] if place.spots else Spot("", place.maker[1:].removesuffix(ELEMENT))
-    return Place((spot if index is None else spot._replace(path=f"{spot.path}[{index}]"),))
+    return BytePlace((spot if index is None else spot._replace(path=f"{spot.path}[{index}]"),))

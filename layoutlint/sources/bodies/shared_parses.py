@@ -24,7 +24,7 @@ from layoutlint.readers.clang import (
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.clang.shared_beginnings import Rest, Shared
-from layoutlint.readers.clang.shared_headers import Headers
+from layoutlint.readers.clang.shared_headers import ParsedHeaders
 from layoutlint.sources.bodies import trees, unit
 from layoutlint.workers import sandbox
 from layoutlint.workers.child import Child
@@ -52,7 +52,7 @@ def run_each(
     units: Sequence[Unit],
     jobs: int,
     on_step: Callable[[], object],
-) -> Iterator[tuple[Unit, _R | sandbox.Failure]]:
+) -> Iterator[tuple[Unit, _R | sandbox.WorkFailure]]:
     """Yield the results of units: first of those that share headers, then of all that remain.
 
     `behind` returns those that it has, and may add one of the headers as a unit of their own. `on_step` is
@@ -67,7 +67,7 @@ def run_each(
         before = len(pending)
         batches = list(_batches(find(tuple(pending)), jobs))
         for _, found in sandbox.run_each(behind, batches, jobs, limits.LIMITS, patience, on_step):
-            for each, result in () if isinstance(found, sandbox.Failure) else found:
+            for each, result in () if isinstance(found, sandbox.WorkFailure) else found:
                 pending.pop(each, None)
                 yield each, result
         if (before - len(pending)) * _LEAST_PART < before:
@@ -142,8 +142,8 @@ class SharedParse:
     """Headers that were parsed for units."""
 
     def __init__(
-        self, handle: int, shared: Shared, headers: Headers, stream: Messages, before: accesses.Log | None,
-        seconds: float,
+        self, handle: int, shared: Shared, headers: ParsedHeaders, stream: Messages,
+        before: accesses.Log | None, seconds: float,
     ) -> None:  # fmt: skip
         """`before` is what the file system answered about the headers, if that is logged; `seconds` is the
         processor time in which they were parsed.

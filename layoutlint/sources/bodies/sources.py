@@ -30,7 +30,7 @@ _ARCHITECTURES = "arch"
 _IN_KERNEL = "-D__KERNEL__"
 
 
-class Sources(Record):
+class Units(Record):
     """The units of all inputs, and what of them could not be read."""
 
     units: list[Unit] = field(default_factory=list)
@@ -43,11 +43,11 @@ class Sources(Record):
         return any(_IN_KERNEL in unit.flags for unit in self.units)
 
 
-def find(paths: tuple[str, ...], options: ReadOptions) -> Sources:
+def find(paths: tuple[str, ...], options: ReadOptions) -> Units:
     """Return the units of inputs, each once; raises ReadError for an input without C sources."""
     build, words = kernel.build_folder(response_files.expand(options.flags, os.getcwd()))
     options = replace(options, flags=words)
-    result = Sources()
+    result = Units()
     for path in paths:
         if not files.exists(path):
             raise ReadError(path, "no such file or directory")
@@ -86,7 +86,7 @@ def split_built(paths: Sequence[str], options: ReadOptions) -> tuple[list[str], 
     return parts
 
 
-def _add(result: Sources, path: str, build: str | None, options: ReadOptions) -> None:
+def _add(result: Units, path: str, build: str | None, options: ReadOptions) -> None:
     is_folder = files.is_folder(path)
     enclosing = tree.enclosing_tree(os.path.join(path, "Makefile") if is_folder else path)
     kernel_tree = None
@@ -102,7 +102,7 @@ def _add(result: Sources, path: str, build: str | None, options: ReadOptions) ->
         _add_files(result, path, is_folder, options)
 
 
-def _add_kernel(result: Sources, kernel_tree: tree.Tree, path: str, options: ReadOptions) -> None:
+def _add_kernel(result: Units, kernel_tree: tree.Tree, path: str, options: ReadOptions) -> None:
     place = os.path.abspath(path)
     if not files.is_folder(place):
         sources = [place]
@@ -114,7 +114,7 @@ def _add_kernel(result: Sources, kernel_tree: tree.Tree, path: str, options: Rea
         result.units.append(replace(unit, flags=(*unit.flags, *_KERNEL_FLAGS, *_FLAGS)))
 
 
-def _add_database(result: Sources, database: str, options: ReadOptions) -> None:
+def _add_database(result: Units, database: str, options: ReadOptions) -> None:
     roots = (os.path.dirname(os.path.abspath(database)), os.getcwd())
     for command in compdb.load(database):
         _add_unit(result, partial(_unit_of, database, command, options, roots))
@@ -126,13 +126,13 @@ def _unit_of(
     return compdb.unit_of(database, compdb.expand(command), options, roots)
 
 
-def _add_files(result: Sources, path: str, is_folder: bool, options: ReadOptions) -> None:
+def _add_files(result: Units, path: str, is_folder: bool, options: ReadOptions) -> None:
     given = GivenFiles(Wanted(), options, flag_search.search(path, options))
     for source in text_search.files_below([path], c_units.SOURCES) if is_folder else (path,):
         _add_unit(result, partial(given.unit, source))
 
 
-def _add_unit(result: Sources, make: Callable[[], Unit]) -> None:
+def _add_unit(result: Units, make: Callable[[], Unit]) -> None:
     try:
         unit = make()
         result.units.append(replace(unit, flags=(*unit.flags, *_FLAGS)))

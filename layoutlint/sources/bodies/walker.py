@@ -25,7 +25,7 @@ from layoutlint.sources.bodies import assembler, atomic_names, syntax
 from layoutlint.sources.bodies.assembler import Assembly
 from layoutlint.sources.bodies.facts import Facts, Names
 from layoutlint.sources.bodies.lock_names import operation
-from layoutlint.sources.bodies.places import MOST_SPOTS, NOWHERE, Place, element, join, lock_place, union
+from layoutlint.sources.bodies.places import MOST_SPOTS, NOWHERE, BytePlace, element, join, lock_place, union
 from layoutlint.sources.bodies.statements import Statements, is_statement
 from layoutlint.sources.bodies.trees import Node, skip_layers, tree
 
@@ -56,7 +56,7 @@ class Walker(Statements):
         self._calls: list[Call] = []
         self._targets: dict[tuple[str, Spot | None], None] = {}
         self._parameters: dict[int, int] = {}
-        self._pointees: dict[int, Place] = {}
+        self._pointees: dict[int, BytePlace] = {}
         self._depth = 0
         self._body: tuple[Cursor, Node] | None = None
         self._assemblies: dict[int, Assembly] | None = None
@@ -137,7 +137,7 @@ class Walker(Statements):
         if len(self._regions.locks) > locks and self._facts.has_cleanup(variable.cursor):
             self._regions.guard()
 
-    def _note_made(self, pointer: Cursor, place: Place) -> None:
+    def _note_made(self, pointer: Cursor, place: BytePlace) -> None:
         if place.maker and not is_variable(place.maker):
             type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(pointer))
             struct = self._facts.struct(self._lib.clang_getPointeeType(type_))
@@ -353,7 +353,7 @@ class Walker(Statements):
 
     # -- places
 
-    def _lvalue(self, node: Node, weight: float) -> Place:
+    def _lvalue(self, node: Node, weight: float) -> BytePlace:
         """Return what an lvalue denotes; walk the expressions that its address needs."""
         self._depth += 1
         try:
@@ -361,7 +361,7 @@ class Walker(Statements):
         finally:
             self._depth -= 1
 
-    def _walk_lvalue(self, node: Node, weight: float) -> Place:
+    def _walk_lvalue(self, node: Node, weight: float) -> BytePlace:
         kind = node.kind
         if kind == syntax.MEMBER:
             return self._member(node, weight)
@@ -379,9 +379,11 @@ class Walker(Statements):
             return self._lvalue(node.children[-1], weight)
         if kind == syntax.DECL_REF:
             if self._facts.variable(node) is not None:
-                return Place((), "", True)
+                return BytePlace((), "", True)
             name = self._facts.shared_variable(node)
-            return Place((), name if name[:1] == THREAD_VARIABLE else name.replace(GLOBAL_POINTER, VARIABLE))
+            return BytePlace(
+                (), name if name[:1] == THREAD_VARIABLE else name.replace(GLOBAL_POINTER, VARIABLE)
+            )
         if kind == syntax.CONDITIONAL and len(node.children) == 3:
             self._value(node.children[0], weight)
             return union(self._lvalue(node.children[1], weight), self._lvalue(node.children[2], weight))
@@ -390,14 +392,14 @@ class Walker(Statements):
         self._value(node, weight)
         return NOWHERE
 
-    def _last(self, node: Node, weight: float, walk: Callable[[Node, float], Place]) -> Place:
+    def _last(self, node: Node, weight: float, walk: Callable[[Node, float], BytePlace]) -> BytePlace:
         """Walk a statement expression; its value is that of its last statement."""
         statements = node.children[0].children if node.children else []
         for child in statements[:-1]:
             self._statement(child, weight)
         return walk(statements[-1], weight) if statements else NOWHERE
 
-    def _member(self, node: Node, weight: float) -> Place:
+    def _member(self, node: Node, weight: float) -> BytePlace:
         if not node.children:
             return NOWHERE
         base = node.children[0]
@@ -414,9 +416,9 @@ class Walker(Statements):
         if struct and own not in spots and not around.is_local:
             spots.insert(0, own)
         kept = tuple(spot for spot in spots if spot.path.count(".") < _LONGEST_PATH)[:MOST_SPOTS]
-        return Place(kept, around.maker, around.is_local and not is_arrow)
+        return BytePlace(kept, around.maker, around.is_local and not is_arrow)
 
-    def _pointer(self, node: Node, weight: float) -> Place:
+    def _pointer(self, node: Node, weight: float) -> BytePlace:
         """Return what the value of a pointer expression points to; walk the expression."""
         self._depth += 1
         try:
@@ -424,7 +426,7 @@ class Walker(Statements):
         finally:
             self._depth -= 1
 
-    def _walk_pointer(self, node: Node, weight: float) -> Place:
+    def _walk_pointer(self, node: Node, weight: float) -> BytePlace:
         kind = node.kind
         if kind == syntax.UNARY:
             operator = node.unary_operator
@@ -453,7 +455,7 @@ class Walker(Statements):
         self._value(node, weight)
         return NOWHERE
 
-    def _layers(self, node: Node, weight: float) -> Place:
+    def _layers(self, node: Node, weight: float) -> BytePlace:
         """Walk a pointer in parentheses, a conversion or a cast, `a ?: b`, or an atomic operation."""
         if (operands := self._facts.short_conditional(node)) is not None:
             return union(*(self._pointer(each, weight) for each in operands))
@@ -464,9 +466,9 @@ class Walker(Statements):
         is_array = self._facts.is_array(inner) and not self._facts.is_parameter(inner)
         place = self._lvalue(inner, weight) if is_array else self._pointer(inner, weight)
         is_other = node.kind == syntax.CAST and self._facts.is_other_struct(node, inner)
-        return Place((), place.maker) if is_other else place
+        return BytePlace((), place.maker) if is_other else place
 
-    def _arithmetic(self, node: Node, weight: float) -> Place:
+    def _arithmetic(self, node: Node, weight: float) -> BytePlace:
         operator = node.binary_operator
         left, right = node.children
         if operator == syntax.ASSIGN:
@@ -479,21 +481,21 @@ class Walker(Statements):
         self._value(right, weight)
         place = element(self._pointer(left, weight))
         # container_of subtracts: what is around a field is not known by it.
-        return Place((), place.maker) if operator == syntax.SUBTRACT else place
+        return BytePlace((), place.maker) if operator == syntax.SUBTRACT else place
 
-    def _pointee(self, node: Node) -> Place:
+    def _pointee(self, node: Node) -> BytePlace:
         self._refer(node, None)
         identity = node.referenced_identity
         if identity in self._pointees:
             return self._pointees[identity]
         if identity in self._parameters:
             position = self._parameters[identity]
-            return Place((Spot(position, ""),), f"{PARAMETER}{position}")
-        return Place((), self._facts.shared_variable(node))
+            return BytePlace((Spot(position, ""),), f"{PARAMETER}{position}")
+        return BytePlace((), self._facts.shared_variable(node))
 
     # -- calls
 
-    def _call(self, node: Node, weight: float) -> Place:
+    def _call(self, node: Node, weight: float) -> BytePlace:
         """Walk a call; return what its result points to, with the key of the function as the maker."""
         if not node.children:
             return NOWHERE
@@ -504,7 +506,7 @@ class Walker(Statements):
             return NOWHERE
         what = operation(plain_name(name)) if name else None
         places: list[tuple[int, Spot, str]] = []
-        first: Place | None = None
+        first: BytePlace | None = None
         makers: list[tuple[int, str]] = []
         for position, argument in enumerate(arguments):
             target = self._facts.function_in(argument)
@@ -526,7 +528,7 @@ class Walker(Statements):
             self._calls.append(Call(name, through, weight, tuple(places), locks, tuple(makers)))
         if what is not None:
             self._regions.call(id(node), name, what, (first or NOWHERE).spots)
-        return Place(self._returned_spots(node, callee, places), name)
+        return BytePlace(self._returned_spots(node, callee, places), name)
 
     def _returned_spots(
         self, call: Node, callee: Node, places: list[tuple[int, Spot, str]]
@@ -570,7 +572,7 @@ class Walker(Statements):
 
     # -- records
 
-    def _record(self, place: Place, effect: Effect, weight: float) -> None:
+    def _record(self, place: BytePlace, effect: Effect, weight: float) -> None:
         locks = self._regions.held or ()
         for spot in place.spots:
             key = spot, effect, place.maker, locks

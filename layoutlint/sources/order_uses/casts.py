@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from layoutlint.sources.allocations.declarations import TypeName, Unclear
 from layoutlint.sources.order_uses.code import Code
-from layoutlint.sources.order_uses.facts import OrderUse, Unresolved
+from layoutlint.sources.order_uses.facts import OrderUse, UnresolvedUse
 from layoutlint.sources.order_uses.subject import Subject
 
 _OPENS = re.compile(r"\(\s*(?:(?:const|volatile)\s+)*$")
@@ -70,13 +70,13 @@ class Cast(NamedTuple):
     is_typedef: bool
 
 
-def find(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved]:
+def find(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | UnresolvedUse]:
     """Yield the casts to and from pointers to a struct whose results depend on the order of its members."""
     yield from _casts_to_struct(code, subject)
     yield from _casts_from_struct(code, subject)
 
 
-def _casts_to_struct(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved]:
+def _casts_to_struct(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | UnresolvedUse]:
     text = code.text
     field = subject.struct.fields[0] if subject.struct.fields else None
     first = field.name if field is not None else None
@@ -128,7 +128,7 @@ def _is_keyword(word: str) -> bool:
 
 def _cast_of_variable(
     code: Code, subject: Subject, match: re.Match[str], at: int
-) -> Iterator[OrderUse | Cast | Unresolved]:
+) -> Iterator[OrderUse | Cast | UnresolvedUse]:
     name = match[3]
     if not match[2] and _is_marked(code.text, name, at):
         return
@@ -140,7 +140,7 @@ def _cast_of_variable(
     elif isinstance(meaning, Unclear):
         if subject.first_types:
             text = f"what `{name}` is in a cast to the struct"
-            yield Unresolved(code.line(at), text, subject.members[:1], "first")
+            yield UnresolvedUse(code.line(at), text, subject.members[:1], "first")
     elif meaning is not None and not subject.is_type(meaning):
         yield _classify(code, subject, meaning, at, "to the struct from its first member")
 
@@ -156,7 +156,7 @@ def _declared_words(code: Code, name: str, at: int) -> str:
     return declarations[-1] if declarations else ""
 
 
-def _casts_from_struct(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved]:
+def _casts_from_struct(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | UnresolvedUse]:
     text = code.text
     variables = (_VARIABLE.match(text, end) for _, end in code.types(subject.type_pattern))
     declared = {match[2] for match in variables if match is not None}
@@ -171,7 +171,7 @@ def _casts_from_struct(code: Code, subject: Subject) -> Iterator[OrderUse | Cast
         is_wide = (stars > 1 and not match[1]) or _WIDE.fullmatch(target) is not None
         if isinstance(meaning, Unclear) and is_wide:
             reason = f"whether a cast to `{target} {match[3]}` reads the struct by words"
-            yield Unresolved(code.line(match.start()), reason)
+            yield UnresolvedUse(code.line(match.start()), reason)
         if not subject.is_type(meaning):
             continue
         if match[1] and stars == 1:

@@ -11,7 +11,7 @@ from functools import cached_property
 from layoutlint.model.record import Record
 from layoutlint.readers.c_tokens import blank_comments, blank_out, spaces_for
 from layoutlint.readers.clang import text_search
-from layoutlint.sources.allocations.declarations import Names, TypeName, Unclear
+from layoutlint.sources.allocations.declarations import DeclaredNames, TypeName, Unclear
 from layoutlint.sources.c_text import MACRO
 
 _CONTINUED = re.compile(r"\\(?=[ \t]*\r?\n)")
@@ -202,9 +202,9 @@ class Code:
         return used
 
     @cached_property
-    def names(self) -> Names:
+    def names(self) -> DeclaredNames:
         """The declarations of variables."""
-        return Names(self.text)
+        return DeclaredNames(self.text)
 
     @cached_property
     def closings(self) -> dict[int, int]:

@@ -11,8 +11,8 @@ from layoutlint.model.record import Record
 from layoutlint.sources.allocations.declarations import TypeName
 from layoutlint.sources.order_uses import initialisers
 from layoutlint.sources.order_uses.code import Code
-from layoutlint.sources.order_uses.facts import OrderUse, Unresolved
-from layoutlint.sources.order_uses.initialisers import ByMacro, Element, Initialiser, Judge
+from layoutlint.sources.order_uses.facts import OrderUse, UnresolvedUse
+from layoutlint.sources.order_uses.initialisers import ByMacro, Initialiser, Judge, Value
 
 _EMBEDS = re.compile(
     r"\s++((?:__\w++\s+)?\w++\s*+(?:\[[^\]\n]{0,200}+\]\s*+){0,9}+[^;{}()*=]{0,200}+)(?:;|__\w++\s*+\()"
@@ -36,7 +36,7 @@ _LONGEST_ATTRIBUTES = 400
 """The most characters behind a body in which its attributes are searched."""
 
 
-class Container(Record, frozen=True):
+class TextContainer(Record, frozen=True):
     """A struct that embeds the searched one by value."""
 
     name: str
@@ -67,7 +67,7 @@ def may_embed(text: str, type_pattern: str) -> bool:
     return any(_EMBEDS.match(text, match.end()) is not None for match in types)
 
 
-def find(code: Code, type_pattern: str, inner: str) -> Iterator[Container]:
+def find(code: Code, type_pattern: str, inner: str) -> Iterator[TextContainer]:
     """Yield the structs that embed a type by value, each member once for each name of the struct."""
     declared = [
         (start, declarator)
@@ -82,7 +82,7 @@ def find(code: Code, type_pattern: str, inner: str) -> Iterator[Container]:
 
 def _containers_at(
     code: Code, at: int, declared: tuple[str, int], inner: str
-) -> Iterator[Container]:
+) -> Iterator[TextContainer]:
     """Yield the structs around a declaration, the innermost first.
 
     Those without a name are called by their place.
@@ -96,7 +96,7 @@ def _containers_at(
         column = brace - code.text.rfind("\n", 0, brace)
         own = names.get(brace) or [TypeName(f"at {code.path}:{code.line(brace)}:{column}")]
         for each in own:
-            yield Container(
+            yield TextContainer(
                 each.name, each.is_typedef, *declared, members, inner, code.path, code.line(at), end + 1,
                 is_packed,
             )  # fmt: skip
@@ -130,7 +130,7 @@ def _members(code: Code, brace: int, member: str) -> tuple[str, ...]:
     return code.member_names(brace) if member in code.member_places(brace) else ()
 
 
-def may_initialise(data: bytes, containers: Mapping[str, Sequence[Container]]) -> bool:
+def may_initialise(data: bytes, containers: Mapping[str, Sequence[TextContainer]]) -> bool:
     """Return whether a text seems to have initialisers of containers."""
     if not containers:
         return False
@@ -141,7 +141,7 @@ def may_initialise(data: bytes, containers: Mapping[str, Sequence[Container]]) -
 
 
 def _array_typedefs(
-    data: bytes, containers: Mapping[str, Sequence[Container]]
+    data: bytes, containers: Mapping[str, Sequence[TextContainer]]
 ) -> Iterator[tuple[str, str, int]]:
     """Yield the typedefs of arrays of containers in a text: name, container, dimensions."""
     for match in _ARRAY_TYPEDEF.finditer(data) if b"typedef" in data else ():
@@ -150,7 +150,7 @@ def _array_typedefs(
             yield match[2].decode("latin-1"), name, match[3].count(b"[")
 
 
-def _initialised_names(data: bytes, containers: Mapping[str, Sequence[Container]]) -> Iterator[str]:
+def _initialised_names(data: bytes, containers: Mapping[str, Sequence[TextContainer]]) -> Iterator[str]:
     """Yield the containers that a text seems to initialise, maybe several times."""
     typedefs = frozenset(name for name, own in containers.items() if own[0].is_typedef)
     matches = chain(_VALUE_OF_TAG.finditer(data), _COMPOUND.finditer(data))
@@ -167,8 +167,8 @@ def _value_of_typedef(names: frozenset[str]) -> re.Pattern[bytes]:
 
 
 def find_uses(
-    code: Code, containers: Mapping[str, Sequence[Container]], judge: Judge
-) -> Iterator[OrderUse | ByMacro | Unresolved]:
+    code: Code, containers: Mapping[str, Sequence[TextContainer]], judge: Judge
+) -> Iterator[OrderUse | ByMacro | UnresolvedUse]:
     """Yield the uses in initialisers of containers."""
     values = _Values(code, containers, judge)
     for name in sorted(set(_initialised_names(code.text.encode("latin-1"), containers))):
@@ -187,23 +187,23 @@ def find_uses(
 class _Values:
     """The values that initialisers of containers in a text give to the searched struct."""
 
-    def __init__(self, code: Code, containers: Mapping[str, Sequence[Container]], judge: Judge) -> None:
+    def __init__(self, code: Code, containers: Mapping[str, Sequence[TextContainer]], judge: Judge) -> None:
         self._code = code
         self._containers = containers
         self._judge = judge
 
-    def uses(self, name: str, value: Initialiser) -> Iterator[OrderUse | ByMacro | Unresolved]:
+    def uses(self, name: str, value: Initialiser) -> Iterator[OrderUse | ByMacro | UnresolvedUse]:
         """Yield the uses in an initialiser of a container, or of an array of it."""
         pending = [(name, value)]
         while pending:
             name, value = pending.pop()
             if value.macro:
-                yield Unresolved(self._code.line(value.at), f"how `{value.macro}` initialises `{name}`")
+                yield UnresolvedUse(self._code.line(value.at), f"how `{value.macro}` initialises `{name}`")
                 continue
             if (line := initialisers.included_line(self._code, value)) is not None:
-                yield Unresolved(line, f"what a file that an initialiser of `{name}` includes sets")
+                yield UnresolvedUse(line, f"what a file that an initialiser of `{name}` includes sets")
                 continue
-            bare: list[Element] = []
+            bare: list[Value] = []
             for start, end, dims in initialisers.array_values(self._code, value):
                 if self._code.text[start] != "{":
                     bare.append(initialisers.element_at(self._code, start, end))
@@ -214,12 +214,12 @@ class _Values:
                 yield from self._find_uses(name, sorted(bare), pending)
 
     def _find_uses(
-        self, name: str, run: Sequence[Element], pending: list[tuple[str, Initialiser]]
-    ) -> Iterator[OrderUse | ByMacro | Unresolved]:
+        self, name: str, run: Sequence[Value], pending: list[tuple[str, Initialiser]]
+    ) -> Iterator[OrderUse | ByMacro | UnresolvedUse]:
         """Yield the uses in values that follow one another; add the values for containers among them."""
         containers = self._containers[name]
         members, first = containers[0].members, run[0].member
-        if first and not any(each.member == first for each in containers):
+        if first and not any(container.member == first for container in containers):
             anonymous = self._anonymous_struct(name, first, _DEEPEST)
             if anonymous is not None:
                 yield from self._find_uses(anonymous, run, pending)
@@ -233,7 +233,7 @@ class _Values:
                 return
             place = start + number
             member = element.member or (members[place] if place < len(members) else None)
-            inner = next((each for each in containers if each.member == member), None)
+            inner = next((container for container in containers if container.member == member), None)
             if element.path:
                 yield from self._path_uses(name, inner, rest, pending)
                 return
@@ -247,8 +247,8 @@ class _Values:
                 return
 
     def _value_uses(
-        self, name: str, inner: Container, value: Initialiser, pending: list[tuple[str, Initialiser]]
-    ) -> Iterator[OrderUse | ByMacro | Unresolved]:
+        self, name: str, inner: TextContainer, value: Initialiser, pending: list[tuple[str, Initialiser]]
+    ) -> Iterator[OrderUse | ByMacro | UnresolvedUse]:
         """Yield the uses in the value of a member; add it if the member is a container itself."""
         if inner.inner not in self._containers:
             yield from self._judge.uses(value)
@@ -258,10 +258,10 @@ class _Values:
     def _path_uses(
         self,
         name: str,
-        inner: Container | None,
-        rest: Sequence[Element],
+        inner: TextContainer | None,
+        rest: Sequence[Value],
         pending: list[tuple[str, Initialiser]],
-    ) -> Iterator[OrderUse | ByMacro | Unresolved]:
+    ) -> Iterator[OrderUse | ByMacro | UnresolvedUse]:
         """Yield the uses in a value for something in a member, and in those that follow it."""
         element = rest[0]
         if inner is None:
@@ -295,8 +295,8 @@ class _Values:
         return None
 
     def _elided_uses(
-        self, inner: Container, rest: Sequence[Element], gives_parts: bool | None
-    ) -> Iterator[OrderUse | Unresolved]:
+        self, inner: TextContainer, rest: Sequence[Value], gives_parts: bool | None
+    ) -> Iterator[OrderUse | UnresolvedUse]:
         """Yield the use of values for the parts of an embedded struct."""
         if len(rest) <= self._scalars_before(inner, _DEEPEST):
             return
@@ -306,10 +306,10 @@ class _Values:
             text = f"whether a value is for all of `{inner.member}` of `{inner.name}`"
             yield self._unresolved_value(rest[0], text)
 
-    def _unresolved_value(self, value: Element, text: str) -> Unresolved:
-        return Unresolved(self._code.line(value.start), text)
+    def _unresolved_value(self, value: Value, text: str) -> UnresolvedUse:
+        return UnresolvedUse(self._code.line(value.start), text)
 
-    def _scalars_before(self, member: Container, depth: int) -> int:
+    def _scalars_before(self, member: TextContainer, depth: int) -> int:
         """Return the least number of values for scalars before the searched struct in an embedded one."""
         if member.inner not in self._containers or not depth:
             return 0

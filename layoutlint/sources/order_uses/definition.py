@@ -48,7 +48,7 @@ _HEAD = 200
 _PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+pack[ \t]*\(([^)\n]*)\)", re.MULTILINE)
 
 
-class Definition(NamedTuple):
+class TextDefinition(NamedTuple):
     """A definition of the struct in a text."""
 
     start: int
@@ -75,7 +75,7 @@ def may_define(text: str, subject: Subject) -> bool:
     return re.search(guard, text) is not None
 
 
-def definitions(code: Code, subject: Subject) -> Iterator[Definition]:
+def definitions(code: Code, subject: Subject) -> Iterator[TextDefinition]:
     """Yield the definitions of a struct in a text, also by macros that take its tag."""
     if not may_define(code.text, subject):
         return
@@ -89,17 +89,17 @@ def definitions(code: Code, subject: Subject) -> Iterator[Definition]:
         closing = code.closings.get(brace)
         if brace >= 0 and closing is not None:
             end = code.text.find(";", closing)
-            yield Definition(start, brace, end if end >= 0 else closing)
+            yield TextDefinition(start, brace, end if end >= 0 else closing)
 
 
-def is_copy(code: Code, subject: Subject, definition: Definition) -> bool:
+def is_copy(code: Code, subject: Subject, definition: TextDefinition) -> bool:
     """Return whether a definition seems to be a copy of the struct's, or of its beginning."""
     names = set(_WORD.findall(code.text[definition.brace : code.closings[definition.brace]]))
     first = subject.struct.fields[0].name if subject.struct.fields else None
     return first in names and len(names & subject.member_at.keys()) > 1
 
 
-def marks(code: Code, subject: Subject, definition: Definition) -> Marks:
+def marks(code: Code, subject: Subject, definition: TextDefinition) -> Marks:
     """Return the marks of a definition for randomisation."""
     tail = code.text[code.closings[definition.brace] : definition.end]
     is_marked = re.search(r"(?<!no_)\b_*randomize_layout\b", tail) is not None
@@ -115,7 +115,7 @@ def marks(code: Code, subject: Subject, definition: Definition) -> Marks:
 
 
 def uses(
-    code: Code, raw: str, subject: Subject, definition: Definition, is_in_pragma: bool = False
+    code: Code, raw: str, subject: Subject, definition: TextDefinition, is_in_pragma: bool = False
 ) -> Iterator[OrderUse]:
     """Yield the uses that a definition itself states; `raw` is the text with its comments."""
     line = code.line(definition.start)
@@ -158,7 +158,7 @@ def packed_ranges(raw: str) -> list[int]:
     return changes
 
 
-def _comments(code: Code, raw: str, subject: Subject, definition: Definition) -> Iterator[OrderUse]:
+def _comments(code: Code, raw: str, subject: Subject, definition: TextDefinition) -> Iterator[OrderUse]:
     before = raw.rfind("/*", max(0, definition.start - 4000), definition.start)
     start = definition.brace
     if before >= 0 and not code.text[before : definition.start].strip():
@@ -195,7 +195,9 @@ def _stated_promise(text: str) -> str | None:
     return "last" if _LAST.search(text) else None
 
 
-def _member_at(code: Code, subject: Subject, comment: re.Match[str], definition: Definition) -> str | None:
+def _member_at(
+    code: Code, subject: Subject, comment: re.Match[str], definition: TextDefinition
+) -> str | None:
     """Return the member that a comment is at: before it on the line, else the next one."""
     if comment.start() < definition.brace:
         return None

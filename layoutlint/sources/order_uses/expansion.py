@@ -74,11 +74,11 @@ def with_structure(macros: Table, words: frozenset[str]) -> dict[str, tuple[Macr
     chosen = {
         name: texts
         for name, texts in macros.items()
-        if any(_has_structure(each) or not words.isdisjoint(_WORD.findall(each.body)) for each in texts)
+        if any(_has_structure(text) or not words.isdisjoint(_WORD.findall(text.body)) for text in texts)
     }
     callers: dict[str, list[str]] = {}
     for name, texts in macros.items():
-        for word in {word for each in texts for word in _WORD.findall(each.body)} & macros.keys():
+        for word in {word for text in texts for word in _WORD.findall(text.body)} & macros.keys():
             callers.setdefault(word, []).append(name)
     waiting = list(chosen)
     while waiting:
@@ -113,7 +113,7 @@ def variants(text: str, table: Table) -> int:
     return max((len(table[name]) for name in names), default=1)
 
 
-class _Calls:
+class _MacroCalls:
     """The arguments of calls in a text."""
 
     def __init__(self, text: str) -> None:
@@ -155,7 +155,7 @@ class _Expansion:
             raise TooLarge
         parts: list[str] = []
         at = 0
-        calls = _Calls(text)
+        calls = _MacroCalls(text)
         for match in _WORD.finditer(text):
             macro = self._macros.get(match[0])
             if macro is None or match.start() < at or match[0] in active:
@@ -173,7 +173,7 @@ class _Expansion:
         return "".join(parts)
 
     def _call_last(
-        self, calls: _Calls, result: str, end: int, active: frozenset[str], depth: int
+        self, calls: _MacroCalls, result: str, end: int, active: frozenset[str], depth: int
     ) -> tuple[str, int]:
         """Return what a macro makes, with the call of a macro whose name comes last in it, and its end."""
         while (last := _LAST_WORD.search(result)) is not None:
@@ -188,7 +188,7 @@ class _Expansion:
         return result, end
 
     def _call(
-        self, calls: _Calls, at: int, name: str, macro: MacroText, active: frozenset[str], depth: int
+        self, calls: _MacroCalls, at: int, name: str, macro: MacroText, active: frozenset[str], depth: int
     ) -> tuple[str, int] | None:
         """Return what a macro makes, and where its call ends; None if it is not called."""
         values: dict[str, str] = {}
@@ -197,7 +197,7 @@ class _Expansion:
             if call is None:
                 return None
             arguments, at = call
-            values = _bind(macro.parameters, [" ".join(each.split()) for each in arguments])
+            values = _bind(macro.parameters, [" ".join(argument.split()) for argument in arguments])
         inner = {key: self.expand(value, active, depth + 1) for key, value in values.items()}
         body = _substitute(macro.body, values, inner)
         return self.expand(body, active | {name}, depth + 1), at

@@ -47,7 +47,7 @@ class OrderUse(Record, frozen=True):
     """Whether it forbids nothing, but is worth reading."""
 
 
-class Unresolved(Record, frozen=True):
+class UnresolvedUse(Record, frozen=True):
     """A place that can depend on the order, which its text does not show."""
 
     line: int

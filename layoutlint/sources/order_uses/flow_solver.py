@@ -23,7 +23,7 @@ _IN_STRUCT = ("member", "offset")
 """The kinds of terms that are about a member."""
 
 
-class Known(NamedTuple):
+class KnownAddress(NamedTuple):
     """An address of a struct or a member, with bytes added."""
 
     term: Term
@@ -31,12 +31,12 @@ class Known(NamedTuple):
     is_passed: bool
     """Whether it went through a parameter."""
 
-    def shift(self, step: int | None) -> Known:
+    def shift(self, step: int | None) -> KnownAddress:
         """Return the address with some bytes added; None for an unknown number."""
-        return self if step == 0 else Known(self.term, _sum(self.offset, step), self.is_passed)
+        return self if step == 0 else KnownAddress(self.term, _sum(self.offset, step), self.is_passed)
 
 
-Addresses = dict[Known, None]
+Addresses = dict[KnownAddress, None]
 """Each address once, in the order in which they are found: that of a set would be another one in each run."""
 
 
@@ -71,7 +71,7 @@ class Solver:
         """What is to be done with the slots whose addresses a slot gets, and the bytes behind them."""
         self._behind: set[Slot] = set()
         """The slots behind pointers that get what these point to."""
-        self._new: deque[tuple[Slot, Known]] = deque()
+        self._new: deque[tuple[Slot, KnownAddress]] = deque()
         """What slots got, and others do not have yet."""
         self._has_more_addresses = False
         """Whether a slot gets more addresses than are followed."""
@@ -146,7 +146,7 @@ class Solver:
         if isinstance(term, Term):
             result = self._calls.get(term)
             if result is None or self._results.get(result):
-                self._add(slot, Known(term, step, False))
+                self._add(slot, KnownAddress(term, step, False))
             else:
                 self._waiting.setdefault(result, {})[slot, address] = None
             return
@@ -200,7 +200,7 @@ class Solver:
                 for taker in tuple(self._takers.get(source, ())):
                     taker(known.term.slot, known.offset)
 
-    def _add(self, slot: Slot, known: Known) -> None:
+    def _add(self, slot: Slot, known: KnownAddress) -> None:
         """Add an address to those of a slot, as far as it has it."""
         kind = slot.kind
         if kind == "parameter" and not known.is_passed:
@@ -228,7 +228,7 @@ class Solver:
                 self._moved.setdefault(slot, {})[moved] = None
                 self._keep(slot, own, moved)
 
-    def _keep(self, slot: Slot, own: Addresses, known: Known) -> None:
+    def _keep(self, slot: Slot, own: Addresses, known: KnownAddress) -> None:
         own[known] = None
         self._new.append((slot, known))
         if slot.is_lasting and known.term not in self._lasting:
@@ -237,7 +237,7 @@ class Solver:
                 for each in [each for each in self._results[result] if each.term == known.term]:
                     self._add(result, each)
 
-    def _is_fresh(self, slot: Slot, known: Known) -> bool:
+    def _is_fresh(self, slot: Slot, known: KnownAddress) -> bool:
         """Return whether memory is allocated for a call, and no variable keeps it for the next one."""
         term = known.term
         if term.kind != "words" or not term.is_allocated or term in self._lasting:
@@ -259,7 +259,7 @@ class Solver:
                 for struct in sorted(structs):
                     yield Convert(other, struct, copy.file, copy.line)
 
-    def _is_in_struct(self, known: Known) -> bool:
+    def _is_in_struct(self, known: KnownAddress) -> bool:
         """Return whether an address is that of a struct, and not of what is behind it."""
         layout = self.layouts.get(known.term.name)
         return known.term.kind == "struct" and (layout is None or (known.offset or 0) < layout.size)
@@ -277,12 +277,12 @@ class Solver:
         """Return the addresses that an address can be, each once."""
         return dict.fromkeys(self.resolve(address))
 
-    def resolve(self, address: Address) -> Iterator[Known]:
+    def resolve(self, address: Address) -> Iterator[KnownAddress]:
         """Yield the addresses that an address can be."""
         if isinstance(address.term, Term):
             result = self._calls.get(address.term)
             if result is None or self._results.get(result):
-                yield Known(address.term, address.offset, False)
+                yield KnownAddress(address.term, address.offset, False)
             return
         slot, step = address.term, address.offset
         if slot.kind == "behind":
@@ -292,7 +292,7 @@ class Solver:
 
     def sides(self, one: Comparison) -> list[Addresses]:
         """Return the addresses on both sides of a comparison; none if they can be about no member."""
-        number = Known(Term("number", "", 0), None, False)
+        number = KnownAddress(Term("number", "", 0), None, False)
         unknown: Addresses = {number: None} if one.kind in ("order", "bound") else {}
         sides = [self.addresses(each) or unknown for each in (one.left, one.right)]
         is_used = one.kind == "bytes" or any(each.term.kind in _IN_STRUCT for side in sides for each in side)
@@ -308,7 +308,7 @@ class Solver:
         """Return whether an address is what a container keeps that nothing takes out as the struct."""
         return isinstance(address.term, Slot) and address.term in self._unreturned
 
-    def inner_addresses(self, known: Known) -> Iterator[Known]:
+    def inner_addresses(self, known: KnownAddress) -> Iterator[KnownAddress]:
         """Yield the addresses in the struct that an address in one which embeds it is."""
         layout = self.layouts.get(known.term.name) if known.term.kind == "struct" else None
         size = (self.subject.struct.bit_size or 0) // 8
@@ -318,7 +318,7 @@ class Solver:
             elif start <= known.offset < start + size:
                 yield known._replace(term=self._own, offset=known.offset - start)
 
-    def overlaps(self, known: Known, other: str) -> bool:
+    def overlaps(self, known: KnownAddress, other: str) -> bool:
         """Return whether another struct at an address in a container of the struct has the same bytes."""
         layouts = self.layouts.get(known.term.name), self.layouts.get(other)
         if layouts[0] is None or layouts[1] is None or layouts[1].places or known.offset is None:
@@ -342,7 +342,7 @@ class Solver:
         return offset is not None and MOST_TAG < abs(offset) < size
 
 
-def _mask(known: Known) -> Known:
+def _mask(known: KnownAddress) -> KnownAddress:
     """Return an address without a mark in its low bits."""
     term = known.term._replace(number=1) if known.term.kind == "struct" else known.term
     is_marked = known.offset is not None and 0 < known.offset <= MOST_TAG

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from layoutlint.model.flows import Address, Call, Placed, Slot, Term, Text
 from layoutlint.model.structs import Field
 from layoutlint.sources.order_uses.facts import OrderUse
-from layoutlint.sources.order_uses.flow_solver import Known, Solver
+from layoutlint.sources.order_uses.flow_solver import KnownAddress, Solver
 
 _NO_SINKS = frozenset((
     "malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "memset", "memcpy", "memmove", "memcmp",
@@ -40,7 +40,7 @@ def _copy_uses(solver: Solver) -> Iterator[tuple[str, OrderUse]]:
                     yield copy.file, OrderUse("member-index", copy.file, copy.line, text, (), "order")
 
 
-def _members(solver: Solver, address: Address) -> Iterator[tuple[Known, Field]]:
+def _members(solver: Solver, address: Address) -> Iterator[tuple[KnownAddress, Field]]:
     """Yield the members at an address, with their fields."""
     for each in solver.addresses(address):
         place = solver.subject.member_at.get(each.term.name) if each.term.kind == "member" else None
@@ -106,12 +106,12 @@ def _placed_uses(solver: Solver) -> Iterator[tuple[str, OrderUse]]:
                 yield one.file, use
 
 
-def _placed_use(solver: Solver, one: Placed, known: Known, field: Field) -> OrderUse | None:
+def _placed_use(solver: Solver, one: Placed, known: KnownAddress, field: Field) -> OrderUse | None:
     """Return what it means that a number is made of where a member is; None for a number that stays."""
     name, members = known.term.name, solver.subject.members
     if one.kind == "null":
         text = f"whether the address of `{name}` is 0, as it is for the first member behind a null pointer"
-        others = tuple(each for each in members if each != name)
+        others = tuple(member for member in members if member != name)
         is_first = bool(members) and members[0] == name
         may_be_first = () if is_first else others
         return OrderUse(
@@ -159,7 +159,7 @@ def place_of_call(call: Call) -> str:
     return f"{call.function}() in {call.file.rpartition('/')[2]}:{call.line}"
 
 
-def _offsets(solver: Solver, known: Known) -> Iterator[str]:
+def _offsets(solver: Solver, known: KnownAddress) -> Iterator[str]:
     """Yield the members whose offset an address is, or is in the variable at it."""
     own = known.term.name if known.term.kind == "offset" else ""
     if own and own in solver.subject.member_at:

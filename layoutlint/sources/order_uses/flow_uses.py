@@ -27,7 +27,7 @@ from layoutlint.sources.bodies.library_calls import FREES
 from layoutlint.sources.order_uses import flow_texts
 from layoutlint.sources.order_uses.casts import Cast
 from layoutlint.sources.order_uses.facts import OrderUse
-from layoutlint.sources.order_uses.flow_solver import Addresses, Known, Solver
+from layoutlint.sources.order_uses.flow_solver import Addresses, KnownAddress, Solver
 from layoutlint.sources.order_uses.subject import Subject
 
 _HARMLESS = FREES | frozenset((
@@ -180,10 +180,10 @@ class FlowUses(Solver):
                 if self._has_mark(each) and is_to_subject != self.is_own(each.term):
                     yield each.term.name if is_to_subject else one.struct
 
-    def _has_mark(self, known: Known) -> bool:
+    def _has_mark(self, known: KnownAddress) -> bool:
         return known.term.kind == "struct" and 0 < abs(known.offset or 0) <= MOST_TAG
 
-    def _is_marked(self, one: Convert, known: Known, other: str) -> bool:
+    def _is_marked(self, one: Convert, known: KnownAddress, other: str) -> bool:
         """Return whether an address gets a mark, or had one that told what it leads to: another struct.
 
         The mark can be put into a variable before: `v += 1`, or `p = (void *)p + 1`. It can be taken away by
@@ -253,7 +253,7 @@ class FlowUses(Solver):
             elif not self._is_marked(one, each, each.term.name):
                 yield Cast(each.term.name, one.line, False)
 
-    def _uses_as(self, one: Convert, known: Known) -> Iterator[OrderUse | Cast]:
+    def _uses_as(self, one: Convert, known: KnownAddress) -> Iterator[OrderUse | Cast]:
         """Yield what it means that the address of a struct becomes a pointer to another one."""
         if known.term.kind == "struct" and self.overlaps(known, one.struct):
             text = f"a cast of `{known.term.name}`, which embeds the struct, to `{one.struct}`"
@@ -319,7 +319,7 @@ class FlowUses(Solver):
                 text = "a pointer moves from one member to another"
                 yield OrderUse("member-range", one.file, one.line, text, (), "order")
 
-    def _is_bound(self, left: Known, right: Known) -> bool:
+    def _is_bound(self, left: KnownAddress, right: KnownAddress) -> bool:
         """Return whether it is the same for each member whether `left >= right` for the object around it."""
         size = (self.subject.struct.bit_size or 0) // 8
         is_start = self.is_own(right.term) and right.offset == 0
@@ -386,7 +386,7 @@ class FlowUses(Solver):
         if starts:
             yield from self._uses_of_words(starts)
 
-    def _is_memory(self, known: Known) -> bool:
+    def _is_memory(self, known: KnownAddress) -> bool:
         """Return whether an address is that of bytes of no type, also behind a struct."""
         layout = self.layouts.get(known.term.name) if known.term.kind == "struct" else None
         is_behind = layout is not None and known.offset is not None and known.offset >= layout.size
@@ -504,7 +504,7 @@ class FlowUses(Solver):
             elif each.term.kind == "member" and not each.is_passed:
                 yield from self._use_around(one, each.term.name)
 
-    def _word_use(self, one: Access, known: Known) -> Iterator[OrderUse]:
+    def _word_use(self, one: Access, known: KnownAddress) -> Iterator[OrderUse]:
         size, offset = (self.subject.struct.bit_size or 0) // 8, known.offset
         if offset is None:
             is_hash = known.is_passed and not one.is_copied

@@ -8,18 +8,18 @@ from collections.abc import Iterator, Sequence
 from layoutlint.readers.c_tokens import blank_out
 from layoutlint.sources.order_uses import scan
 from layoutlint.sources.order_uses.facts import OrderUse
-from layoutlint.sources.order_uses.sources import ASSEMBLY, CPLUSPLUS, Sources
+from layoutlint.sources.order_uses.sources import ASSEMBLY, CPLUSPLUS, Corpus
 from layoutlint.sources.order_uses.subject import Subject
 
 
-def naming(sources: Sources, subject: Subject) -> list[str]:
+def naming(sources: Corpus, subject: Subject) -> list[str]:
     """Return the files that name the struct, or cannot be read."""
     word = re.compile(rf"\b(?:{_alternatives(subject.names)})\b")
     return [path for path, text in _texts(sources) if text is None or word.search(text)]
 
 
 def uses(
-    sources: Sources, subject: Subject, functions: Sequence[str], objects: Sequence[str]
+    sources: Corpus, subject: Subject, functions: Sequence[str], objects: Sequence[str]
 ) -> Iterator[OrderUse]:
     """Yield what depends on the order.
 
@@ -36,7 +36,7 @@ def uses(
             yield from _copies(path, text, subject)
 
 
-def _texts(sources: Sources) -> Iterator[tuple[str, str | None]]:
+def _texts(sources: Corpus) -> Iterator[tuple[str, str | None]]:
     for path in sources.other_language:
         try:
             yield path, scan.read(path).decode("latin-1")

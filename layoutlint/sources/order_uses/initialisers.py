@@ -10,7 +10,7 @@ from layoutlint.model.structs import Field
 from layoutlint.readers.c_tokens import number
 from layoutlint.sources.allocations.declarations import Unclear
 from layoutlint.sources.order_uses.code import Code
-from layoutlint.sources.order_uses.facts import OrderUse, Unresolved
+from layoutlint.sources.order_uses.facts import OrderUse, UnresolvedUse
 from layoutlint.sources.order_uses.subject import Subject
 
 _TAIL = re.compile(r"([^;{}=]{0,400}+)=(?!=)\s*")
@@ -64,7 +64,7 @@ class ByMacro(NamedTuple):
     """Whether it is one of the values in the braces."""
 
 
-class Element(NamedTuple):
+class Value(NamedTuple):
     """A value in braces."""
 
     start: int
@@ -138,25 +138,25 @@ def _value(code: Code, at: int, dims: int) -> Initialiser | None:
     return Initialiser(at, dims, call[1]) if call[2] or _MACRO_NAME.fullmatch(call[1]) else None
 
 
-def elements(code: Code, brace: int) -> Iterator[Element]:
+def elements(code: Code, brace: int) -> Iterator[Value]:
     """Yield the values within braces, without an empty one at the end."""
     for start, end in code.parts(brace):
         if code.text[start : min(end, start + _LONGEST)].strip() or end - start >= _LONGEST:
             yield element_at(code, start, end)
 
 
-def element_at(code: Code, start: int, end: int) -> Element:
+def element_at(code: Code, start: int, end: int) -> Value:
     """Return the value between two offsets, with its designator."""
     designator = _DESIGNATED.match(code.text[start : min(end, start + _LONGEST)])
     if designator is None:
-        return Element(start, end, "")
+        return Value(start, end, "")
     path = "".join((designator[2] or "").split())
-    return Element(start + designator.end(), end, designator[1] or designator[3], path)
+    return Value(start + designator.end(), end, designator[1] or designator[3], path)
 
 
-def runs(code: Code, brace: int) -> list[list[Element]]:
+def runs(code: Code, brace: int) -> list[list[Value]]:
     """Return the values within braces in runs: each begins at a designator, or at the start."""
-    groups: list[list[Element]] = []
+    groups: list[list[Value]] = []
     for element in elements(code, brace):
         if element.member or not groups:
             groups.append([])
@@ -199,15 +199,15 @@ class Judge:
         self._code = code
         self._chains = first_chains(subject)
 
-    def uses(self, value: Initialiser) -> Iterator[OrderUse | ByMacro | Unresolved]:
+    def uses(self, value: Initialiser) -> Iterator[OrderUse | ByMacro | UnresolvedUse]:
         """Yield the uses in an initialiser of the struct, and the macros on which it depends."""
         if value.is_unclear:
             if any(isinstance(use, OrderUse) for use in self.uses(value._replace(is_unclear=False))):
                 text = "whether `typeof` names the struct, of which values are set by position"
-                yield Unresolved(self._code.line(value.at), text)
+                yield UnresolvedUse(self._code.line(value.at), text)
             return
         if (line := included_line(self._code, value)) is not None:
-            yield Unresolved(line, "what a file that an initialiser includes sets")
+            yield UnresolvedUse(line, "what a file that an initialiser includes sets")
         if value.macro:
             yield ByMacro(value.macro, self._code.line(value.at), value.is_element)
             return
@@ -218,7 +218,7 @@ class Judge:
             elif sign not in "({'":
                 yield from self._bare(start, end)
 
-    def _bare(self, at: int, end: int) -> Iterator[OrderUse | ByMacro | Unresolved]:
+    def _bare(self, at: int, end: int) -> Iterator[OrderUse | ByMacro | UnresolvedUse]:
         """Yield the use of a value without braces in an array: a macro, zero, or one of a flat list."""
         element = element_at(self._code, at, end)
         if element.member:
@@ -229,7 +229,7 @@ class Judge:
         elif self.gives_parts(element):
             yield from self.find_in_elided_braces([element])
 
-    def find_in_elided_braces(self, values: Sequence[Element]) -> Iterator[OrderUse]:
+    def find_in_elided_braces(self, values: Sequence[Value]) -> Iterator[OrderUse]:
         """Yield the use of values for parts of the struct, whose own braces are left out."""
         texts = [_text(self._code, value) for value in values]
         if texts and all(map(is_zero, texts)):
@@ -238,7 +238,7 @@ class Judge:
             text = "an initialiser without inner braces sets members by position"
             yield self._use(values[0].start, text, ())
 
-    def gives_parts(self, value: Element) -> bool | None:
+    def gives_parts(self, value: Value) -> bool | None:
         """Return whether a value that should be a struct is a scalar, for a part of it; None if unclear."""
         text = _text(self._code, value)
         if text[:1] == "{" or is_compound(text):
@@ -287,7 +287,7 @@ class Judge:
             "first", may_be_first=allowed,
         )  # fmt: skip
 
-    def _uses_by_position(self, brace: int, values: list[Element]) -> Iterator[OrderUse]:
+    def _uses_by_position(self, brace: int, values: list[Value]) -> Iterator[OrderUse]:
         """Yield a use for each run of values by position."""
         places = self._subject.member_at
         at, run_start, run, inside = 0, 0, list[int](), 0
@@ -332,11 +332,11 @@ class Judge:
             "positional-initialiser", self._code.path, self._code.line(brace), text, members, "range"
         )
 
-    def _end_of_inner(self, at: int, value: Element) -> int | None:
+    def _end_of_inner(self, at: int, value: Value) -> int | None:
         """Return the position behind the struct without a name that a value in braces is for."""
         return self._subject.end_of_braces(at) if _text(self._code, value)[:1] == "{" else None
 
-    def _is_flat(self, at: int, value: Element) -> bool:
+    def _is_flat(self, at: int, value: Value) -> bool:
         """Return whether a value without braces is for a part of an inner struct or array."""
         if at >= len(self._subject.struct.fields):
             return True
@@ -357,7 +357,7 @@ def _parts_behind(field: Field, path: str) -> int:
     """Return how many values fit behind the element or the member of a field that a path names."""
     if path[:1] == "[" and len(field.dims) == 1 and field.aggregate is None and path[1:-1].isdecimal():
         return max(0, (field.dims[0] or 0) - number(path[1:-1]) - 1)
-    names = [each.name for each in field.members]
+    names = [member.name for member in field.members]
     if path[:1] != "." or field.dims or path[1:] not in names or field.aggregate != "struct":
         return 0
     behind = field.members[names.index(path[1:]) + 1 :]
@@ -423,7 +423,7 @@ def _chain(field: Field) -> Chain | None:
     return depth, "*" in field.type.left or field.is_function_pointer
 
 
-def value_at(code: Code, element: Element, dims: int) -> Initialiser | None:
+def value_at(code: Code, element: Value, dims: int) -> Initialiser | None:
     """Return the initialiser that a value is; None for an expression."""
     value = _value(code, _skip_space(code, element.start), dims)
     if value is None or _MACRO_NAME.fullmatch(value.macro) is None:
@@ -437,6 +437,6 @@ def _skip_space(code: Code, at: int) -> int:
     return at if match is None else match.end()
 
 
-def _text(code: Code, value: Element) -> str:
+def _text(code: Code, value: Value) -> str:
     """Return the text of a value, or the beginning of a long one."""
     return code.text[value.start : min(value.end, value.start + _LONGEST)].strip()

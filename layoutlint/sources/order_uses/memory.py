@@ -9,7 +9,7 @@ from layoutlint.readers.c_tokens import number
 from layoutlint.sources import c_text
 from layoutlint.sources.allocations.declarations import Unclear
 from layoutlint.sources.order_uses.code import Code
-from layoutlint.sources.order_uses.facts import OrderUse, Unresolved
+from layoutlint.sources.order_uses.facts import OrderUse, UnresolvedUse
 from layoutlint.sources.order_uses.subject import Subject, type_names
 
 _HINTS = (
@@ -49,7 +49,6 @@ _ADDRESS = re.compile(
     r"\s*+(\[[^\]\n]*+\])?\s*+\)*+\s*+$"
 )
 """`&p->member` or `p->member`, where the second can be an array."""
-_OBJECT = re.compile(r"\s*+(?:\((?:[^()]|\([^()]*\))*\*\s*\)\s*)?+(&?)\s*+(\w++)\s*$")
 _SIZEOF = re.compile(r"\bsizeof\s*+(?:\(([^()]*+(?:\([^()]*+\)[^()]*+)*+)\)|(\*?\w[\w>.-]*))")
 _ONE_SIZEOF = re.compile(
     r"\s*+\(*\s*+sizeof\s*+(?:\(([^()]*+(?:\([^()]*+\)[^()]*+)*+)\)|(\*?\w[\w>.-]*+))\s*+\)*\s*$"
@@ -78,7 +77,7 @@ _FAR = 1 << 14
 """The most characters before a call in which its size is assigned."""
 
 
-def find(code: Code, subject: Subject) -> Iterator[OrderUse | Unresolved]:
+def find(code: Code, subject: Subject) -> Iterator[OrderUse | UnresolvedUse]:
     """Yield the uses of bytes of a struct in a text."""
     if "(" not in code.text:
         return
@@ -113,7 +112,7 @@ def calls(text: str) -> Iterator[tuple[int, str, int]]:
 
 def _call(
     code: Code, subject: Subject, name: str, at: int, arguments: list[str]
-) -> Iterator[OrderUse | Unresolved]:
+) -> Iterator[OrderUse | UnresolvedUse]:
     sizes = [text for text in arguments if _SIZEOF.search(text) or _NUMBER.match(text) or _FIELD.search(text)]
     if _TRANSFERS.fullmatch(name):
         yield from _transfer(code, subject, name, at, arguments)
@@ -130,7 +129,7 @@ def _call(
         place = subject.member_at.get(start[3])
         if place is not None and is_own(code, subject, start[1], start[2], at) is not False:
             text = f"how far behind `{start[3]}` {name}() reaches"
-            yield Unresolved(code.line(at), text, subject.range(place, len(subject.members) - 1), "range")
+            yield UnresolvedUse(code.line(at), text, subject.range(place, len(subject.members) - 1), "range")
     if differences or not sizes:
         return
     if name.endswith("_and_pad"):  # the sizes of both come before what pads
@@ -156,7 +155,7 @@ def _difference(subject: Subject, text: str) -> tuple[int, int] | None:
 
 def _sized_use(
     code: Code, subject: Subject, name: str, at: int, argument: str, size: str
-) -> OrderUse | Unresolved | None:
+) -> OrderUse | UnresolvedUse | None:
     """Return the use of a call with a member's address and a size; None if the size is within the member."""
     address = _ADDRESS.match(argument)
     if address is None or (place := subject.member_at.get(address[4])) is None:
@@ -174,7 +173,7 @@ def _sized_use(
         return None
     if last is None:
         text = f"whether the size in {name}() is more than that of `{address[4]}`"
-        return Unresolved(code.line(at), text)
+        return UnresolvedUse(code.line(at), text)
     return OrderUse(
         "member-range", code.path, code.line(at),
         f"{name}() covers `{subject.members[place]}` to `{subject.members[last]}`",
@@ -325,43 +324,6 @@ def is_sized(code: Code, subject: Subject, words: str, at: int) -> bool:
     """Return whether an operand of `sizeof` is the struct, or an object of it."""
     is_named = re.fullmatch(subject.type_pattern, words.strip()) is not None
     return is_named or _is_object(code, subject, words, at)
-
-
-def whole_size(code: Code, subject: Subject, arguments: list[str], at: int) -> bool:
-    """Return whether a call gets the size of whole objects, or one that other searches judge."""
-    text = arguments[-1] if not any("sizeof" in each for each in arguments) else ",".join(arguments)
-    if "offsetof" in text or "struct_size" in text or "member" in text:
-        return True
-    named = re.fullmatch(r"\s*\(*([A-Za-z_]\w*)\)*\s*", arguments[-1])
-    if named is not None and named[1].isidentifier():
-        near = max(0, at - _FAR)
-        start = max(near, code.text.rfind("\n}", near, at))
-        assigned = re.compile(rf"\b{named[1]}\s*+\+?=[^;]{{0,400}}?\bsizeof\b")
-        return assigned.search(code.text, start, at) is not None
-    for match in _SIZEOF.finditer(text):
-        operand = (match[1] or match[2] or "").strip()
-        is_whole = is_sized(code, subject, operand, at) or _is_of_argument(operand, arguments)
-        before, behind = text[: match.start()].rstrip("( "), text[match.end() :].lstrip(") ")
-        if is_whole and not behind.startswith(("-", "/")) and not before.endswith(("-", "/")):
-            return True
-    return False
-
-
-def _is_of_argument(operand: str, arguments: list[str]) -> bool:
-    """Return whether an operand of `sizeof` is what an argument points to."""
-    spelled = operand.replace(" ", "").strip("()")
-    others = [re.sub(r"\([^()]*\*\s*\)|\s", "", each).strip("()") for each in arguments]
-    return (spelled.startswith("*") and spelled[1:].strip("()") in others) or f"&{spelled}" in others
-
-
-def members_before(subject: Subject, size: str) -> tuple[str, ...] | None:
-    """Return the members in the first bytes of the struct, by a number of bytes; None for another size."""
-    stated = _NUMBER.match(size)
-    if stated is None or not subject.struct.fields:
-        return None
-    bits = 8 * number(stated[1])
-    fields = zip(subject.members, subject.struct.fields, strict=True)
-    return tuple(name for name, field in fields if field.bit_offset < bits)
 
 
 def _indexed_members(code: Code, subject: Subject) -> Iterator[OrderUse]:

@@ -60,7 +60,7 @@ _FAR = 800
 _DEEPEST = 12
 
 
-class Offset(Record, frozen=True):
+class OffsetOf(Record, frozen=True):
     """One `offsetof` of the struct."""
 
     at: int
@@ -112,7 +112,7 @@ def _calls(code: Code, subject: Subject) -> Iterator[_Call]:
 
 def _offsets(
     code: Code, subject: Subject, calls: tuple[_Call, ...], macros: tuple[Macro, ...], users: Code | None
-) -> Iterator[Offset]:
+) -> Iterator[OffsetOf]:
     for name, at, end in calls:
         path = _PATH.match(code.text, end) if _IS_OFFSET.fullmatch(name) else None
         if path is None:
@@ -120,15 +120,15 @@ def _offsets(
         place = subject.member_at.get(path[1])
         is_end = "end" in name.lower()
         if place is not None:
-            yield Offset(at, path.end(), place, is_end)
+            yield OffsetOf(at, path.end(), place, is_end)
         else:
             for given in _argument_members(path[1], at, subject, macros, users):
-                yield Offset(at, path.end(), given, is_end, True)
+                yield OffsetOf(at, path.end(), given, is_end, True)
     if ")0" in code.text or "NULL)" in code.text or ") 0" in code.text:
         for match in re.finditer(_NULL_OFFSET.format(type=subject.type_pattern), code.text):
             place = subject.member_at.get(match[1])
             if place is not None:
-                yield Offset(match.start(), match.end(), place, False)
+                yield OffsetOf(match.start(), match.end(), place, False)
 
 
 def _argument_members(
@@ -148,7 +148,7 @@ def _argument_members(
             yield place
 
 
-def _expression(code: Code, offset: Offset) -> tuple[int, int]:
+def _expression(code: Code, offset: OffsetOf) -> tuple[int, int]:
     """Return where the expression around an offset begins and ends: an argument or a statement."""
     text, depth = code.text, 0
     start = max(0, offset.at - _FAR)
@@ -212,7 +212,7 @@ def _callers(code: Code, at: int) -> Iterator[str]:
         yield "case"
 
 
-def _judge(code: Code, subject: Subject, offsets: list[Offset], start: int, end: int) -> OrderUse | None:
+def _judge(code: Code, subject: Subject, offsets: list[OffsetOf], start: int, end: int) -> OrderUse | None:
     """Return the use that an expression with offsets is; None for a harmless one."""
     text = code.text[start:end]
     callers = list(_callers(code, offsets[0].at))
@@ -250,7 +250,7 @@ def _judge(code: Code, subject: Subject, offsets: list[Offset], start: int, end:
     return None
 
 
-def _is_compared(code: Code, offset: Offset) -> bool:
+def _is_compared(code: Code, offset: OffsetOf) -> bool:
     """Return whether an offset is compared with a number."""
     if _COMPARED.match(code.text, offset.end) is not None:
         return True
@@ -268,7 +268,7 @@ def _is_enumerator(code: Code, at: int) -> bool:
     )
 
 
-def _assertion(code: Code, subject: Subject, offsets: list[Offset], text: str, line: int) -> OrderUse:
+def _assertion(code: Code, subject: Subject, offsets: list[OffsetOf], text: str, line: int) -> OrderUse:
     places = sorted({offset.position for offset in offsets})
     members = tuple(subject.members[place] for place in places)
     shown = " and ".join(f"`{name}`" for name in members)
@@ -288,7 +288,7 @@ def _assertion(code: Code, subject: Subject, offsets: list[Offset], text: str, l
 
 
 def _difference(
-    code: Code, subject: Subject, offsets: list[Offset], text: str, start: int
+    code: Code, subject: Subject, offsets: list[OffsetOf], text: str, start: int
 ) -> OrderUse | None:
     """Return the use that a difference of offsets is: of two members, or from a member to the end."""
     if _SUBTRACTS.search(text) is None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from layoutlint.model.structs import Field
 from layoutlint.sources.order_uses.code import Code
-from layoutlint.sources.order_uses.facts import OrderUse, Unresolved
+from layoutlint.sources.order_uses.facts import OrderUse, UnresolvedUse
 from layoutlint.sources.order_uses.subject import Subject
 
 _IS_UNION = re.compile(r"\bunion\b[^;{}()]{0,200}+$")
@@ -48,7 +48,7 @@ class Overlay(NamedTuple):
 class ByUnion(NamedTuple):
     """What a member of a union says about the struct that shares its bytes, if programs use both."""
 
-    use: OrderUse | Overlay | Unresolved
+    use: OrderUse | Overlay | UnresolvedUse
 
 
 class Leading(NamedTuple):
@@ -139,7 +139,7 @@ def _own_parts(
 
 def _member_overlays(
     code: Code, subject: Subject, low: int, high: int, depth: int = _DEEPEST_UNION
-) -> Iterator[OrderUse | Overlay | Unresolved]:
+) -> Iterator[OrderUse | Overlay | UnresolvedUse]:
     """Yield what a member of a union says about the struct beside it."""
     head = _STRUCT.match(code.text, low, high)
     if head is None:
@@ -147,7 +147,7 @@ def _member_overlays(
     line = code.line(head.start(2) if head[2] else high - 1)
     if head[3] and head[1] == "union":
         if not depth:
-            yield Unresolved(line, "what unions in unions overlay: they are too deep")
+            yield UnresolvedUse(line, "what unions in unions overlay: they are too deep")
             return
         for part in code.parts(head.end() - 1):
             yield from _member_overlays(code, subject, *part, depth - 1)
@@ -235,11 +235,6 @@ def _word_bits(words: tuple[str, ...], pointer_size: int) -> int | None:
         ("ushort",): 16, ("u_short",): 16, ("u_int",): 32, ("u_long",): word,
     }  # fmt: skip
     return sizes.get(tuple(word for word in words if word != "unsigned") or words)
-
-
-def scalar_bits(type_text: str, pointer_size: int) -> int | None:
-    """Return the size of a scalar type; None for another type."""
-    return _word_bits(_sorted_words(_TOKEN.findall(type_text)), pointer_size)
 
 
 def bodies(code: Code, names: frozenset[str]) -> dict[str, tuple[Leading, ...]]:

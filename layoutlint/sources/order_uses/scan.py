@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from layoutlint import files
 from layoutlint.model.record import Record, field
-from layoutlint.sources.allocations.struct_definitions import struct_typedefs
+from layoutlint.sources.allocations.struct_definitions import blank_attributes, struct_typedefs
 from layoutlint.sources.order_uses import (
     assembly,
     casts,
@@ -21,14 +21,13 @@ from layoutlint.sources.order_uses import (
     offsets,
     overlays,
     sizes,
-    typedefs,
 )
 from layoutlint.sources.order_uses.casts import Cast
 from layoutlint.sources.order_uses.code import Code, Macro, macros, statements
-from layoutlint.sources.order_uses.containers import Container
+from layoutlint.sources.order_uses.containers import TextContainer
 from layoutlint.sources.order_uses.definition import Marks
 from layoutlint.sources.order_uses.expansion import MacroText, Table
-from layoutlint.sources.order_uses.facts import OrderUse, Unresolved
+from layoutlint.sources.order_uses.facts import OrderUse, UnresolvedUse
 from layoutlint.sources.order_uses.initialisers import ByMacro, Judge
 from layoutlint.sources.order_uses.overlays import ByUnion, Leading, Overlay
 from layoutlint.sources.order_uses.subject import Subject
@@ -57,6 +56,13 @@ _CONDITION = re.compile(r"^[ \t]*#[ \t]*(?:if|el|endif)", re.MULTILINE)
 _NEAR = 200
 _LARGEST_HEADER = 1 << 19
 """The most bytes of a header in which first members of structs are searched."""
+_DECLARATOR = re.compile(r"\s*((?:\*\s*(?:const\s+)?)*)(\w+)\s*((?:\[[^\]]*\]\s*)*)")
+_BACKWARDS = re.compile(r"typedef(?<=\btypedef)\b([^;{}()]{1,400});")
+"""A typedef that can stand behind its type; `re` searches for a literal at the beginning quickly."""
+_BEFORE = 200
+_TYPEOF = re.compile(
+    r"typedef(?<=\btypedef)\s+((?:__)?typeof\w*\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))([^;{}()]{1,200});"
+)
 
 
 class FileUses(Record):
@@ -71,13 +77,13 @@ class FileUses(Record):
     defines: bool = False
     marks: tuple[Marks, ...] = ()
     uses: tuple[OrderUse, ...] = ()
-    by_text: tuple[Unresolved, ...] = ()
+    by_text: tuple[UnresolvedUse, ...] = ()
     """Uses of addresses that the text seems to show; where functions are parsed, their flows show them."""
     by_union: tuple[ByUnion, ...] = ()
     """Uses that count if another member of a union is used than the one with the struct."""
     casts: tuple[Cast, ...] = ()
     overlays: tuple[Overlay, ...] = ()
-    unresolved: tuple[Unresolved, ...] = ()
+    unresolved: tuple[UnresolvedUse, ...] = ()
     by_macro: tuple[ByMacro, ...] = ()
     macros: dict[str, tuple[MacroText, ...]] = field(default_factory=dict)
     """The macros that make more than an expression, and those that were asked for."""
@@ -86,18 +92,18 @@ class FileUses(Record):
     aliases: frozenset[str] = frozenset()
     typedefs: dict[str, str] = field(default_factory=dict)
     """The tags of the structs that typedefs name, empty for a struct without one."""
-    containers: tuple[Container, ...] = ()
+    containers: tuple[TextContainer, ...] = ()
     first_members: dict[str, str] = field(default_factory=dict)
     """The types of the first members of structs, by tag, as far as asked for."""
     bodies: dict[str, tuple[Leading, ...]] = field(default_factory=dict)
     """The first members of structs, by tag or typedef, as far as asked for."""
 
 
-class Question(NamedTuple):
+class SecondPass(NamedTuple):
     """The names that the second pass over all files searches."""
 
     macros: frozenset[str]
-    containers: Mapping[str, Sequence[Container]]
+    containers: Mapping[str, Sequence[TextContainer]]
     with_first_members: bool
     cast_files: frozenset[str]
     """The files with casts, in which first members are searched beside headers."""
@@ -185,6 +191,63 @@ def _names(text: str, subject: Subject) -> bool:
     return re.search(rf"[(,]\s*(?:{names})\s*[,)]|\b[A-Z]\w*\s+(?:{names})\b", text) is not None
 
 
+def _declarators(text: str, subject: Subject) -> list[tuple[str, str, int]]:
+    """Return the stars, the name and the dimensions of each typedef of the type itself."""
+    text = blank_attributes(text)
+    types = "|".join((subject.type_pattern, *(rf"\b{name}\b" for name, _ in subject.arrays)))
+    pattern = rf"typedef(?<=\btypedef)\s+(?:const\s+)?({types})(?:\s+const)?([^;{{}}()]{{1,400}});"
+    inner = dict(subject.arrays)
+    tag = re.escape(subject.tag or "")
+    body = rf"typedef(?<=\btypedef)\s+struct\s+{tag}\s*\{{[^{{}}]*\}}([^;{{}}()]{{1,400}});"
+    before = re.compile(rf"(?:{types})\s+\Z")
+    heads = [
+        (match[1], 0)
+        for match in _BACKWARDS.finditer(text)
+        if before.search(text[max(0, match.start() - _BEFORE) : match.start()])
+    ]
+    heads += [(match[2], inner.get(match[1], 0)) for match in re.finditer(pattern, text)]
+    heads += [(match[1], 0) for match in re.finditer(body, text)] if subject.tag else []
+    return [
+        (" ".join(declarator[1].split()), declarator[2], declarator[3].count("[") + dims)
+        for names, dims in heads
+        for part in names.split(",")
+        if (declarator := _DECLARATOR.fullmatch(part.rstrip())) is not None
+    ]
+
+
+def _pointer_typedefs(text: str, subject: Subject) -> dict[str, tuple[MacroText, ...]]:
+    """Return the typedefs of pointers, and those by `typeof`, as macros that stand for their types."""
+    if "typedef" not in text:
+        return {}
+    spelled = f"{subject.struct.aggregate} {subject.tag}" if subject.tag else next(iter(subject.aliases))
+    made: dict[str, tuple[MacroText, ...]] = {
+        name: (MacroText(None, f"{spelled} {stars}"),)
+        for stars, name, dims in _declarators(text, subject)
+        if stars and not dims
+    }
+    for match in _TYPEOF.finditer(text):
+        for part in match[2].split(","):
+            declarator = _DECLARATOR.fullmatch(part.rstrip())
+            if declarator is not None and not declarator[3]:
+                made[declarator[2]] = (MacroText(None, f"{match[1]} {declarator[1]}"),)
+    return made
+
+
+def _type_typedefs(text: str, subject: Subject) -> frozenset[str]:
+    """Return the typedefs of the type itself, also of other typedefs of it."""
+    if "typedef" not in text:
+        return frozenset()
+    declarators = _declarators(text, subject)
+    return frozenset(name for stars, name, dims in declarators if not stars and not dims) - set(subject.names)
+
+
+def _array_typedefs(text: str, subject: Subject) -> frozenset[tuple[str, int]]:
+    """Return the typedefs of arrays, with their dimensions."""
+    if "typedef" not in text:
+        return frozenset()
+    return frozenset((name, dims) for stars, name, dims in _declarators(text, subject) if dims and not stars)
+
+
 def _search_text(
     path: str, raw: str, subject: Subject, expansions: Expansions, only_names: bool
 ) -> FileUses:
@@ -203,9 +266,9 @@ def _search_text(
     own = expansion.read_definitions(raw)
     words = frozenset((*subject.names, *subject.member_at, *expansions.callers))
     uses.macros = expansion.with_structure(own, words)
-    uses.macros.update(typedefs.pointers(code.text, subject))
-    uses.aliases |= typedefs.aliases(code.text, subject)
-    uses.arrays = typedefs.arrays(code.text, subject)
+    uses.macros.update(_pointer_typedefs(code.text, subject))
+    uses.aliases |= _type_typedefs(code.text, subject)
+    uses.arrays = _array_typedefs(code.text, subject)
     if only_names:
         return uses
     parts: list[object] = []
@@ -225,9 +288,9 @@ def _search_text(
     codes = _expand_macros(code, raw, table, parts)
     for each in dict.fromkeys((code, *codes)):
         taken = list(casts.find(each, subject))
-        uses.by_text += tuple(use for use in taken if isinstance(use, Unresolved))
+        uses.by_text += tuple(use for use in taken if isinstance(use, UnresolvedUse))
         parts += memory.find(each, subject)
-        parts += (use for use in taken if not isinstance(use, Unresolved))
+        parts += (use for use in taken if not isinstance(use, UnresolvedUse))
         parts += overlays.find(each, subject)
         parts += sizes.find(each, subject)
     for each in codes:
@@ -246,7 +309,9 @@ def _expand_macros(code: Code, raw: str, table: Table, parts: list[object]) -> l
         for variant in range(min(_MOST_VARIANTS, expansion.variants(code.text, table))):
             texts[expansion.expand(code.text, table, variant)] = None
     except expansion.TooLarge:
-        parts.append(Unresolved(1, "what the macros of this file make, which is too much text or too deep"))
+        parts.append(
+            UnresolvedUse(1, "what the macros of this file make, which is too much text or too deep")
+        )
         return [code]
     return [code if text == code.text else Code(code.path, text, raw) for text in texts]
 
@@ -280,7 +345,7 @@ def _sort(uses: FileUses, parts: list[object]) -> None:
     uses.casts += tuple(part for part in parts if isinstance(part, Cast))
     uses.by_union += tuple(part for part in parts if isinstance(part, ByUnion))
     uses.overlays += tuple(part for part in parts if isinstance(part, Overlay))
-    uses.unresolved += tuple(part for part in parts if isinstance(part, Unresolved))
+    uses.unresolved += tuple(part for part in parts if isinstance(part, UnresolvedUse))
     uses.by_macro += tuple(part for part in parts if isinstance(part, ByMacro))
 
 
@@ -334,7 +399,7 @@ def _mentions(raw: str, code: Code, macro_code: Code, subject: Subject) -> Itera
         yield OrderUse("bpf-co-re", code.path, line, text, is_note=True)
 
 
-def answer(path: str, subject: Subject, question: Question) -> FileUses:
+def answer(path: str, subject: Subject, question: SecondPass) -> FileUses:
     """Return the macros, containers and other structs of a file on which uses depend."""
     uses = FileUses(path)
     try:

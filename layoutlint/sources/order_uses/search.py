@@ -16,15 +16,15 @@ from layoutlint.model.structs import Struct
 from layoutlint.phrases import first_few, quantity
 from layoutlint.sources.order_uses import definition, flow_uses, foreign, overlays, scan, sources
 from layoutlint.sources.order_uses.casts import Cast
-from layoutlint.sources.order_uses.containers import Container
+from layoutlint.sources.order_uses.containers import TextContainer
 from layoutlint.sources.order_uses.expansion import MacroText
-from layoutlint.sources.order_uses.facts import LookedAt, OrderUse, Search, Unresolved
+from layoutlint.sources.order_uses.facts import LookedAt, OrderUse, Search, UnresolvedUse
 from layoutlint.sources.order_uses.overlays import Leading, Overlay
-from layoutlint.sources.order_uses.scan import Expansions, FileUses, Question
+from layoutlint.sources.order_uses.scan import Expansions, FileUses, SecondPass
 from layoutlint.sources.order_uses.subject import Subject, with_names
 from layoutlint.workers import bounded_text
 from layoutlint.workers.pool import processors
-from layoutlint.workers.sandbox import Failure, Patience
+from layoutlint.workers.sandbox import Patience, WorkFailure
 
 _MANY = 400
 """The number of files that is worth several processes."""
@@ -68,7 +68,7 @@ def find_order_uses(
         sentences = ("no file was searched: the struct has no name in C",)
         return Search(facts, LookedAt(), (*c_sources.missing, *sentences))
     spread = partial(_spread, jobs=jobs, progress=progress, patience=bounded_text.patience())
-    return _Run(subject, c_sources, spread, flows).search(facts)
+    return _UseSearch(subject, c_sources, spread, flows).search(facts)
 
 
 def facts_of(struct: Struct) -> tuple[OrderUse, ...]:
@@ -139,16 +139,20 @@ def _spread(
     for done, results in enumerate(bounded_text.map_ordered(work, chunks, number, patience)):
         progress("sources", min((done + 1) * _CHUNK, len(paths)), len(paths))
         for path, result in zip(chunks[done], results, strict=True):
-            uses = FileUses(path, unread=result.how, mentions=True) if isinstance(result, Failure) else result
+            uses = (
+                FileUses(path, unread=result.how, mentions=True)
+                if isinstance(result, WorkFailure)
+                else result
+            )
             if uses != FileUses(path):
                 yield uses
 
 
-class _Run:
+class _UseSearch:
     """One search."""
 
     def __init__(
-        self, subject: Subject, c_sources: sources.Sources, spread: Spread, flows: Flows | None
+        self, subject: Subject, c_sources: sources.Corpus, spread: Spread, flows: Flows | None
     ) -> None:
         self._flows = flows
         self._flow_uses: flow_uses.FlowUses | None = None
@@ -158,7 +162,7 @@ class _Run:
         self._files: list[FileUses] = []
         self._table: dict[str, tuple[MacroText, ...]] = {}
         self._callers: frozenset[str] = frozenset()
-        self._containers: dict[str, list[Container]] = {}
+        self._containers: dict[str, list[TextContainer]] = {}
         self._container_places: set[tuple[object, ...]] = set()
         self._first_members: dict[str, str] = {}
         self._typedefs: dict[str, str] = {}
@@ -176,7 +180,7 @@ class _Run:
         self._settle_unions(has_one_member)
         self._search_around()
         self._settle_unions(has_one_member)
-        uses = [*facts, *(use for each in self._files for use in each.uses)]
+        uses = [*facts, *(use for file in self._files for use in file.uses)]
         uses += self._uses_by_macros()
         uses += self._unclear_uses()
         names = flow_uses.names_with_objects(self._flow_uses) if self._flow_uses else ((), ())
@@ -184,7 +188,7 @@ class _Run:
         uses += self._uses_by_casts()
         uses += self._uses_by_overlays()
         uses += self._uses_by_containers()
-        marks = [mark for each in self._files for mark in each.marks]
+        marks = [mark for file in self._files for mark in file.marks]
         struct = self._subject.struct
         is_free = (
             struct.is_randomisable or struct.randomised is not None or any(m.is_randomised for m in marks)
@@ -222,13 +226,13 @@ class _Run:
         else:
             self._has_more_names = self._add_names()
         self._add_macros(self._files)
-        self._files = self._search_again({each.path for each in self._files if each.mentions})
+        self._files = self._search_again({file.path for file in self._files if file.mentions})
         for _ in range(_MOST_MACRO_SEARCHES):
             missing = self._macros_to_find() - self._macros_searched
             if not missing:
                 break
             known = set(self._table)
-            self._ask(Question(missing, {}, False, frozenset(), {}, self._table, frozenset()))
+            self._ask(SecondPass(missing, {}, False, frozenset(), {}, self._table, frozenset()))
             made = self._table.keys() - known
             paths = {
                 each.path for each in self._files if any(use.name in made for use in each.by_macro)
@@ -271,7 +275,7 @@ class _Run:
         if others is None:
             return False
         read = {files.real_path(each.file) for each in self._flows.defined}
-        naming = {each.path for each in self._files if each.mentions}
+        naming = {file.path for file in self._files if file.mentions}
         names = "|".join(map(re.escape, others))
         # Not the end of a header's name: `#include <linux/s.h>`.
         word = re.compile(rf"^(?![ \t]*#[ \t]*include).*(?:->|\.)\s*(?:{names})\b".encode(), re.MULTILINE)
@@ -291,7 +295,7 @@ class _Run:
             each.by_union = ()
             each.uses += tuple(use for use in kept if isinstance(use, OrderUse))
             each.overlays += tuple(use for use in kept if isinstance(use, Overlay))
-            each.unresolved += tuple(use for use in kept if isinstance(use, Unresolved))
+            each.unresolved += tuple(use for use in kept if isinstance(use, UnresolvedUse))
 
     def _search(self, paths: Sequence[str], only_names: bool = False) -> list[FileUses]:
         expansions = Expansions(self._table, self._callers)
@@ -306,7 +310,7 @@ class _Run:
             return self._files
         chosen = [path for path in self._sources.files if path in paths]
         made = {each.path: each for each in self._search(chosen)}
-        return [each if each.unread else made.get(each.path, each) for each in self._files]
+        return [file if file.unread else made.get(file.path, file) for file in self._files]
 
     def _add_macros(self, answers: Iterable[FileUses]) -> None:
         for each in answers:
@@ -316,8 +320,8 @@ class _Run:
 
     def _add_names(self) -> bool:
         """Add the typedefs and macros that lead to the struct; return whether there are more of them."""
-        aliases = {name for each in self._files for name in each.aliases} - set(self._subject.aliases)
-        arrays = {array for each in self._files for array in each.arrays} - set(self._subject.arrays)
+        aliases = {name for file in self._files for name in file.aliases} - set(self._subject.aliases)
+        arrays = {array for file in self._files for array in file.arrays} - set(self._subject.arrays)
         self._subject = with_names(self._subject, aliases, arrays)
         self._add_macros(self._files)
         callers = self._names_by_macros() | {name for name, _ in self._subject.arrays}
@@ -334,9 +338,9 @@ class _Run:
             more = {
                 name
                 for name, texts in self._table.items()
-                for each in texts
-                if (value is not None and value.search(each.body)) or scan.can_paste(each, self._subject)
-                or words.search(each.body)
+                for text in texts
+                if (value is not None and value.search(text.body)) or scan.can_paste(text, self._subject)
+                or words.search(text.body)
             }  # fmt: skip
             if more <= names:
                 break
@@ -354,22 +358,22 @@ class _Run:
             text = f"initialisers of structs that embed one of the {len(types):,} structs which embed it"
             self._sentences.append(text)
             types = {}
-        casts = frozenset(each.path for each in self._files if each.casts)
-        others = frozenset(overlay.other for each in self._files for overlay in each.overlays)
+        casts = frozenset(file.path for file in self._files if file.casts)
+        others = frozenset(overlay.other for file in self._files for overlay in file.overlays)
         others |= {tag for name in others if (tag := self._typedefs.get(name))}
         table = self._table
         answers = self._ask(
-            Question(frozenset(), self._containers, bool(casts), casts, types, table, others)
+            SecondPass(frozenset(), self._containers, bool(casts), casts, types, table, others)
         )
-        outer = [each for answer in answers for each in answer.containers]
+        outer = [container for answer in answers for container in answer.containers]
         if outer:
             self._add_containers(outer)
             answers += self._ask(
-                Question(frozenset(), self._containers, False, frozenset(), {}, table, frozenset())
+                SecondPass(frozenset(), self._containers, False, frozenset(), {}, table, frozenset())
             )
         self._files += (uses for each in answers if (uses := _container_uses(each)) != FileUses(each.path))
 
-    def _ask(self, question: Question) -> list[FileUses]:
+    def _ask(self, question: SecondPass) -> list[FileUses]:
         """Return what all files say about a question, and note the macros and first members."""
         self._macros_searched |= question.macros
         if not (question.macros or question.containers or question.with_first_members or question.overlays):
@@ -393,13 +397,13 @@ class _Run:
         self._sentences.append(text)
         return frozenset()
 
-    def _add_containers(self, containers: Iterable[Container]) -> None:
+    def _add_containers(self, containers: Iterable[TextContainer]) -> None:
         for each in containers:
             if each.place not in self._container_places and each.name not in self._subject.names:
                 self._container_places.add(each.place)
                 self._containers.setdefault(each.name, []).append(each)
 
-    def _containers_by_typedef(self) -> list[Container]:
+    def _containers_by_typedef(self) -> list[TextContainer]:
         """Return the containers with a tag once more for each typedef that other declarations give them."""
         return [
             replace(container, name=name, is_typedef=True)
@@ -424,7 +428,7 @@ class _Run:
         """Yield the places that the text does not show."""
         if self._has_more_names:
             text = "could not be looked at: typedefs and macros that lead to it through too many others"
-            yield OrderUse("unclear", next(each.path for each in self._files if each.mentions), None, text)
+            yield OrderUse("unclear", next(file.path for file in self._files if file.mentions), None, text)
         for each in self._files:
             for place in each.unresolved:
                 text = f"could not be looked at: {place.text}"
@@ -518,24 +522,24 @@ class _Run:
 
     def _search_extent(self) -> LookedAt:
         count = sum(path.endswith(".c") for path in self._sources.files)
-        mentioning = len({each.path for each in self._files if each.mentions})
+        mentioning = len({file.path for file in self._files if file.mentions})
         return LookedAt(count, len(self._sources.files) - count, mentioning)
 
     def _limits(self) -> Iterator[str]:
         """Yield sentences on what cannot be seen, or was not."""
         subject, looked_at = self._subject, self._search_extent()
-        unread = [each.path for each in self._files if each.unread]
+        unread = [file.path for file in self._files if file.unread]
         if not self._sources.files:
             yield "no C source was given: initialisers, casts, offsets and copies of ranges were not searched"
             return
         if not looked_at.sources:
             yield "headers alone were given: initialisers, casts and copies in C sources were not searched"
         if unread:
-            reason = next(each.unread for each in self._files if each.unread)
+            reason = next(file.unread for file in self._files if file.unread)
             yield f"{quantity(len(unread), 'file')} could not be searched: {first_few(unread)} ({reason})"
-        if not any(each.defines for each in self._files):
+        if not any(file.defines for file in self._files):
             yield "the definition of the struct, its comments and attributes: it is not in these files"
-        others = [each.path for each in self._files if each.is_other]
+        others = [file.path for file in self._files if file.is_other]
         if others:
             yield f"{quantity(len(others), 'file')} with another struct of this name: {first_few(others)}"
         if naming := foreign.naming(self._sources, subject):

@@ -38,7 +38,7 @@ _DATABASE = "compile_commands.json"
 MOST_FILES = 200_000
 
 
-class Sources(Record):
+class Corpus(Record):
     """The files to search, and what of the inputs is none."""
 
     files: list[str] = field(default_factory=list)
@@ -48,9 +48,9 @@ class Sources(Record):
     """Sentences on what could not be listed or is no C."""
 
 
-def find(paths: Sequence[str]) -> Sources:
+def find(paths: Sequence[str]) -> Corpus:
     """Return the C files among some paths and below folders, each once and in order of their paths."""
-    sources = Sources()
+    sources = Corpus()
     for path in paths:
         if files.is_folder(path):
             _add_folder(sources, path)
@@ -73,7 +73,7 @@ def find(paths: Sequence[str]) -> Sources:
     return sources
 
 
-def _add_folder(sources: Sources, path: str) -> None:
+def _add_folder(sources: Corpus, path: str) -> None:
     unlisted: list[str] = []
     for folder, below, names in files.walk(path, onerror=lambda error: unlisted.append(str(error.filename))):
         below[:] = sorted(name for name in below if not name.startswith("."))
@@ -83,7 +83,7 @@ def _add_folder(sources: Sources, path: str) -> None:
         sources.missing.append(f"folders that cannot be listed: {first_few(unlisted)}")
 
 
-def _add_database(sources: Sources, path: str) -> None:
+def _add_database(sources: Corpus, path: str) -> None:
     try:
         units = source_files((path,))
     except ReadError as error:

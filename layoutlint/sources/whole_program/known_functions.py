@@ -15,7 +15,7 @@ from typing import NamedTuple
 from layoutlint.model.uses import Effect, FunctionEffect
 
 
-class Known(NamedTuple):
+class Effects(NamedTuple):
     """The effects of a function on its arguments."""
 
     effect: Effect | None
@@ -122,12 +122,12 @@ _TABLE: tuple[tuple[str, Effect | None, tuple[int, ...]], ...] = (
 
 
 _COPIES = (
-    (r"(?:__)?(?:builtin_)?(?:__)?mem(?:cpy|move)(?:_\w+)?", Known(Effect.WRITE, (0,), (1,))),
+    (r"(?:__)?(?:builtin_)?(?:__)?mem(?:cpy|move)(?:_\w+)?", Effects(Effect.WRITE, (0,), (1,))),
     (
         r"(?:__builtin_(?:__)?)?(?:str[nls]?(?:cpy|cat)(?:_pad)?|stpn?cpy)(?:_chk)?",
-        Known(Effect.WRITE, (0,), (1,)),
+        Effects(Effect.WRITE, (0,), (1,)),
     ),
-    (r"(?:__)?(?:builtin_)?memcmp", Known(Effect.READ, (0, 1))),
+    (r"(?:__)?(?:builtin_)?memcmp", Effects(Effect.READ, (0, 1))),
 )
 
 
@@ -136,11 +136,11 @@ class KnownFunctions:
 
     def __init__(self, own: Iterable[FunctionEffect] = ()) -> None:
         added = [
-            (re.compile(fnmatch.translate(each.name)), Known(each.effect, each.arguments))
+            (re.compile(fnmatch.translate(each.name)), Effects(each.effect, each.arguments))
             for each in own
             if not each.is_thread
         ]
-        table = [(re.compile(pattern), Known(effect, arguments)) for pattern, effect, arguments in _TABLE]
+        table = [(re.compile(pattern), Effects(effect, arguments)) for pattern, effect, arguments in _TABLE]
         self._rows = (*added, *table, *((re.compile(pattern), known) for pattern, known in _COPIES))
         self._own = added
         self.find = lru_cache(1 << 16)(self._find)
@@ -150,7 +150,7 @@ class KnownFunctions:
         """Return whether the project says what a function does."""
         return any(pattern.fullmatch(name) for pattern, _ in self._own)
 
-    def _find(self, name: str) -> Known | None:
+    def _find(self, name: str) -> Effects | None:
         for pattern, known in self._rows:
             if pattern.fullmatch(name):
                 return known

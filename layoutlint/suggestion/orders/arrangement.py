@@ -19,7 +19,7 @@ _MOST_ROWS = 1 << 20
 """The most rows of the tables of all units; a million takes seconds."""
 
 
-class Unit(Record, frozen=True):
+class MemberUnit(Record, frozen=True):
     """A member, or a run of bit-fields or of what else stays together, which moves as a whole.
 
     Its layout depends on where the unit before it ends, and repeats with the alignment. Each table has a row
@@ -120,7 +120,7 @@ class Arrangement(Record, frozen=True):
     opened: Mapping[int, Opened]
     """The opened structs, by their position in the fields of `declared`."""
     top: Level
-    units: tuple[Unit, ...]
+    units: tuple[MemberUnit, ...]
     grain: int
     """Bits in a grain, in which units begin and end: 1 if several runs of bit-fields can meet in one byte.
 
@@ -180,7 +180,7 @@ class Arrangement(Record, frozen=True):
         first = begin * self.grain + starts[unit.fields.index(position)] + inner
         return first, first + max(place.bit_size or 0, 1) - 1
 
-    def bytes_touched(self, unit: Unit) -> tuple[int, ...]:
+    def bytes_touched(self, unit: MemberUnit) -> tuple[int, ...]:
         """Return the bytes that the fields of a unit touch, for each row of its tables.
 
         A byte that the unit before may touch does not count.
@@ -190,7 +190,7 @@ class Arrangement(Record, frozen=True):
             for row in range(unit.period)
         )
 
-    def _spans(self, unit: Unit, row: int) -> Iterator[tuple[int, int]]:
+    def _spans(self, unit: MemberUnit, row: int) -> Iterator[tuple[int, int]]:
         """Yield the first bits of fields and those behind them; of anonymous members those inside."""
         for at, start in zip(unit.fields, unit.starts[row], strict=True):
             field = self.struct.fields[at]
@@ -313,11 +313,11 @@ def arrange(
     most = max([*aligns, *wanted]) * _BYTE
     if most // grain * sum(len(each.members) for each in ways) > _MOST_ROWS:
         raise CannotLayOut(f"too many orders differ: it needs an alignment of {most // _BYTE:,} bytes")
-    builder = _Builder(most // grain, grain, [])
+    builder = _UnitBuilder(most // grain, grain, [])
     top = builder.level(every[0])
     if (coarse := _coarse_grain(builder.units, grain, min(aligns) * _BYTE)) > grain:
         grain = coarse
-        builder = _Builder(most // grain, grain, [])
+        builder = _UnitBuilder(most // grain, grain, [])
         top = builder.level(every[0])
     units = tuple(builder.units)
     top = _with_numbers(top, iter(range(len(units), len(units) + len(ways))))
@@ -327,7 +327,7 @@ def arrange(
     return Arrangement(flat, struct, opened, top, units, grain, last, aligns[0])
 
 
-def _coarse_grain(units: Sequence[Unit], grain: int, most: int) -> int:
+def _coarse_grain(units: Sequence[MemberUnit], grain: int, most: int) -> int:
     """Return the largest power of two, at most `most` bits, in which all units begin and end in any order."""
     if grain < _BYTE or not all(unit.is_plain for unit in units):
         return grain
@@ -335,12 +335,12 @@ def _coarse_grain(units: Sequence[Unit], grain: int, most: int) -> int:
     return min(length & -length or most, most)
 
 
-class _Builder(Record):
+class _UnitBuilder(Record):
     """Makes units, and the levels at which they stand."""
 
     period: int
     grain: int
-    units: list[Unit]
+    units: list[MemberUnit]
     fields: int = 0
     """The number of fields so far."""
 
@@ -496,7 +496,7 @@ def _bytes_covered(spans: Iterable[tuple[int, int]], least: int) -> int:
     return count
 
 
-def _unit(way: Way, run: tuple[int, ...], period: int, grain: int) -> Unit:
+def _unit(way: Way, run: tuple[int, ...], period: int, grain: int) -> MemberUnit:
     """Return the unit of some members, with the shortest tables that describe it."""
     rows = [_row(way.rules, way, run, residue * grain, grain) for residue in range(period)]
     shortest = next(
@@ -508,7 +508,7 @@ def _unit(way: Way, run: tuple[int, ...], period: int, grain: int) -> Unit:
     )
     gaps, lengths, starts = zip(*rows[:shortest], strict=True)
     fields = tuple(at for member in run if (at := way.fields[member]) is not None)
-    return Unit(run, fields, gaps, lengths, starts)
+    return MemberUnit(run, fields, gaps, lengths, starts)
 
 
 def _row(

@@ -9,7 +9,80 @@ from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct, fields_in_braces
 from layoutlint.sources.order_uses import member_names
 from layoutlint.suggestion.orders.arrangement import Arrangement, join_units
-from layoutlint.suggestion.orders.common_groups import CannotJoin, Group, common_groups
+
+_Place = tuple[int, int]
+"""A build, and the number of an opened struct in it."""
+
+
+class CannotJoin(Exception):
+    """Raised if the declarations of some builds have no common order; the text is the reason."""
+
+
+class _Group(Record, frozen=True):
+    """An opened struct without a name: its units stay together."""
+
+    name: str
+    number: int
+    """It follows those of the units."""
+    units: tuple[int, ...]
+    """Its units, at any depth."""
+    nodes: tuple[int, ...]
+    """What stands side by side in it, in its declared order: units, and opened structs by their number."""
+
+
+def _common_groups(
+    arrangements: Sequence[Arrangement], units: Sequence[Sequence[int]], count: int
+) -> tuple[tuple[_Group, ...], tuple[tuple[int, ...], ...]]:
+    """Return the opened structs of all builds, and for each build those it has, by their numbers.
+
+    `units` are those of each build, as numbers of the common ones, of which there are `count`. Raises
+    CannotJoin if builds open different structs.
+    """
+    paths = _common_paths(arrangements, units)
+    groups: dict[tuple[frozenset[_Place], ...], list[int]] = {}
+    for unit, path in sorted(paths.items()):
+        for depth in range(len(path)):
+            groups.setdefault(path[: depth + 1], []).append(unit)
+    ordered = sorted(groups, key=lambda path: (groups[path][0], len(path)))
+    number_of = {path: count + at for at, path in enumerate(ordered)}
+    place_of = {place: number for path, number in number_of.items() for place in path[-1]}
+    result = []
+    for path in ordered:
+        own = groups[path]
+        if own != list(range(own[0], own[-1] + 1)) or len({build for build, _ in path[-1]}) < len(path[-1]):
+            raise CannotJoin("its builds declare the members of a struct without a name differently")
+        first = {unit: unit for unit in own if paths[unit] == path}
+        first |= {number_of[each]: groups[each][0] for each in ordered if each[:-1] == path}
+        nodes = tuple(sorted(first, key=first.__getitem__))
+        result.append(_Group(_name(arrangements, min(path[-1])), number_of[path], tuple(own), nodes))
+    return tuple(result), tuple(
+        tuple(place_of[build, level.number] for level in each.groups)
+        for build, each in enumerate(arrangements)
+    )
+
+
+def _common_paths(
+    arrangements: Sequence[Arrangement], units: Sequence[Sequence[int]]
+) -> dict[int, tuple[frozenset[_Place], ...]]:
+    """Return the opened structs around each common unit, the outermost first, as it is in all builds."""
+    around: dict[int, list[tuple[_Place, ...]]] = {}
+    for build, (each, own) in enumerate(zip(arrangements, units, strict=True)):
+        for unit, path in each.top.groups_around.items():
+            around.setdefault(own[unit], []).append(tuple((build, number) for number in path))
+    if any(len({len(path) for path in paths}) > 1 for paths in around.values()):
+        raise CannotJoin("its builds declare different structs without a name")
+    same: dict[_Place, frozenset[_Place]] = {}
+    for paths in around.values():
+        for places in zip(*paths, strict=True):
+            whole = frozenset().union(*(same.get(place, {place}) for place in places))
+            same |= dict.fromkeys(whole, whole)
+    return {unit: tuple(same[place] for place in paths[0]) for unit, paths in around.items()}
+
+
+def _name(arrangements: Sequence[Arrangement], place: _Place) -> str:
+    build, number = place
+    arrangement = arrangements[build]
+    return arrangement.group_name(next(group for group in arrangement.groups if group.number == number))
 
 
 class CommonOrder(Record, frozen=True):
@@ -25,7 +98,7 @@ class CommonOrder(Record, frozen=True):
     """For each build the names of its fields."""
     contradiction: tuple[str, ...] = ()
     """Members that builds declare in different orders: the first build decides; empty for none."""
-    groups: tuple[Group, ...] = ()
+    groups: tuple[_Group, ...] = ()
     """The opened structs, those around others first."""
     own_groups: tuple[tuple[int, ...], ...] = ()
     """For each build its opened structs, by their numbers in `groups`."""
@@ -44,7 +117,7 @@ class CommonOrder(Record, frozen=True):
         """What stands side by side: in the struct first, then in each group."""
         return (self.top, *(group.nodes for group in self.groups))
 
-    def group(self, node: int) -> Group | None:
+    def group(self, node: int) -> _Group | None:
         """Return an opened struct by its number; None for a unit."""
         return self.groups[node - len(self.members)] if node >= len(self.members) else None
 
@@ -178,7 +251,7 @@ def join(
     order = CommonOrder(
         tuple(tuple(label for label in group if not label.startswith(":")) for group in groups),
         tuple(_weights(groups, firsts, numbers, names)), units, names, contradiction,
-        *common_groups(firsts, units, len(groups)),
+        *_common_groups(firsts, units, len(groups)),
     )  # fmt: skip
     return order, joined
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from layoutlint.model.reading import Progress, no_progress
 from layoutlint.model.record import Record, replace
 from layoutlint.phrases import quantity
-from layoutlint.suggestion.orders.problem import Aim, Reached, Solution, State, Step, Task
+from layoutlint.suggestion.orders.problem import Aim, OrderTask, ReachedAim, Solution, State, Step
 from layoutlint.suggestion.orders.tables import orders_of, tokens
 from layoutlint.suggestion.orders.taste import Critic
 
@@ -62,21 +62,21 @@ class FewMoves(Record, frozen=True):
     is_interrupted: bool = False
 
 
-def solve(task: Task, effort: float, progress: Progress = no_progress) -> Solution:
+def solve(task: OrderTask, effort: float, progress: Progress = no_progress) -> Solution:
     """Return an order with few moves that keeps all rules, and the bounds that the search proves.
 
     The state is unknown if none was found; then the moves have a bound. `effort` is about the seconds of a
     processor for each step. An interrupt ends the search with the best order so far, if there is one.
     """
-    search = _Search(task, effort, progress)
+    search = _MoveSearch(task, effort, progress)
     found = search.run()
     return replace(_solution_of(task, found), effort=search.spent)
 
 
-def _solution_of(task: Task, found: FewMoves) -> Solution:
+def _solution_of(task: OrderTask, found: FewMoves) -> Solution:
     """Return what was found as a solution."""
     if not found.order:
-        return Solution("unknown", (), (Reached("moves", 0, found.bound),), in_the_way=found.in_the_way)
+        return Solution("unknown", (), (ReachedAim("moves", 0, found.bound),), in_the_way=found.in_the_way)
     moves = task.order.count_moves(found.order)
     if found.is_best and moves <= found.bound and task.aims[0] == "moves":
         solution = solution_at(task, found.order, {aim: task.value(aim, found.order) for aim in task.aims})
@@ -85,20 +85,20 @@ def _solution_of(task: Task, found: FewMoves) -> Solution:
     return replace(solution, is_interrupted=found.is_interrupted)
 
 
-def solution_at(task: Task, order: tuple[int, ...], bounds: Mapping[Aim, int]) -> Solution:
+def solution_at(task: OrderTask, order: tuple[int, ...], bounds: Mapping[Aim, int]) -> Solution:
     """Return an order that keeps all rules as a solution; `bounds` are what no order is below, by the aim."""
     reached = []
     for aim in task.aims:
         value = task.value(aim, order)
         bound = bounds.get(aim, _least(task, aim))
-        reached.append(Reached(aim, value, min(bound, value)))
+        reached.append(ReachedAim(aim, value, min(bound, value)))
     is_proved = all(one.value == one.bound for one in reached)
     state: State = "optimal" if is_proved else "feasible"
     return Solution(state, order, tuple(reached), tuple(range(task.rules)))
 
 
 def shrink(
-    task: Task, effort: float, progress: Progress = no_progress, goes_on: bool = True
+    task: OrderTask, effort: float, progress: Progress = no_progress, goes_on: bool = True
 ) -> Solution:
     """Return the smallest order that was found by one move after the other, and those on the way.
 
@@ -118,15 +118,15 @@ def shrink(
     return replace(solution, steps=steps, is_interrupted=search.is_interrupted, effort=search.spent)
 
 
-def polish(task: Task, order: tuple[int, ...], progress: Progress = no_progress) -> tuple[int, ...]:
+def polish(task: OrderTask, order: tuple[int, ...], progress: Progress = no_progress) -> tuple[int, ...]:
     """Return the order that a person likes best of those near one that keep all rules and reach as much.
 
     Of the members that move, one after the other moves elsewhere; those that stay do not change.
     """
-    return _Search(task, 1.0, progress).polish(order)
+    return _MoveSearch(task, 1.0, progress).polish(order)
 
 
-def _least(task: Task, aim: str) -> int:
+def _least(task: OrderTask, aim: str) -> int:
     """Return what no order is below for an aim."""
     if aim != "size":
         return 0
@@ -138,10 +138,10 @@ def _least(task: Task, aim: str) -> int:
     return total
 
 
-class _Search:
+class _MoveSearch:
     """One search."""
 
-    def __init__(self, task: Task, effort: float, progress: Progress) -> None:
+    def __init__(self, task: OrderTask, effort: float, progress: Progress) -> None:
         order = task.order
         self._task = task
         self._progress = progress
@@ -341,7 +341,7 @@ class _Search:
         return [node for node in self._nodes if node in wanted]
 
 
-class _Shrinking(_Search):
+class _Shrinking(_MoveSearch):
     """A search for smaller orders, by one move after the other."""
 
     def steps(self, start: tuple[int, ...], goes_on: bool) -> tuple[Step, ...]:

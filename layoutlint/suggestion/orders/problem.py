@@ -90,7 +90,7 @@ def _costs(struct: Struct, bits: int, storage: Storage | None) -> tuple[int, int
     return bits // 8, -(-bits // (8 * struct.target.line_size)), taken
 
 
-class Task(Record, frozen=True):
+class OrderTask(Record, frozen=True):
     """A search for a common order of some builds.
 
     Rules are numbered through all builds: those of the first build come first.
@@ -127,17 +127,17 @@ class Task(Record, frozen=True):
             for number, build in enumerate(self.builds)
         )
 
-    def with_taste(self, taste: Taste) -> Task:
+    def with_taste(self, taste: Taste) -> OrderTask:
         """Return the task with what is known of the members."""
         lines = tuple(lines_of_text(names, taste) for names in self.order.members)
         return replace(self, order=replace(self.order, lines=lines), taste=taste)
 
-    def with_limits(self, limits: Sequence[tuple[Limit, ...]]) -> Task:
+    def with_limits(self, limits: Sequence[tuple[Limit, ...]]) -> OrderTask:
         """Return the task with what every order must meet in each build."""
         pairs = zip(self.builds, limits, strict=True)
         return replace(self, builds=tuple(replace(build, limits=own) for build, own in pairs))
 
-    def exclude(self, build: int, order: Sequence[int], rules: Sequence[int]) -> Task:
+    def exclude(self, build: int, order: Sequence[int], rules: Sequence[int]) -> OrderTask:
         """Return the task without the common orders that give a build the same order as one of them.
 
         They are excluded if one of some rules is to be kept, which are numbered in the build.
@@ -148,12 +148,12 @@ class Task(Record, frozen=True):
         return replace(self, builds=tuple(builds))
 
 
-def task_of_one(build: BuildTask, aims: tuple[Aim, ...]) -> Task:
+def task_of_one(build: BuildTask, aims: tuple[Aim, ...]) -> OrderTask:
     """Return the task for a struct with one build."""
-    return Task(order_of_one(build.arrangement), (build,), aims)
+    return OrderTask(order_of_one(build.arrangement), (build,), aims)
 
 
-class Reached(Record, frozen=True):
+class ReachedAim(Record, frozen=True):
     """The value reached for one aim, and the bound: no order has less."""
 
     aim: Aim
@@ -177,7 +177,7 @@ class Solution(Record, frozen=True):
     state: State
     order: tuple[int, ...] = ()
     """Common units; empty without a solution."""
-    reached: tuple[Reached, ...] = ()
+    reached: tuple[ReachedAim, ...] = ()
     kept: tuple[int, ...] = ()
     """The rules whose demands the order keeps."""
     core: tuple[int, ...] = ()

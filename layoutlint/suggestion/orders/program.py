@@ -15,7 +15,7 @@ from ortools.sat.python.cp_model import IntVar, LinearExprT, LiteralT
 from layoutlint.geometry.layout import Place
 from layoutlint.model.record import Record
 from layoutlint.randstruct.c_abi import round_up
-from layoutlint.suggestion.orders.arrangement import Arrangement, Level, Unit
+from layoutlint.suggestion.orders.arrangement import Arrangement, Level, MemberUnit
 from layoutlint.suggestion.orders.limits import Limit
 
 _BYTE = 8
@@ -42,7 +42,7 @@ class GroupBlock(Record, frozen=True):
 class Block(Record, frozen=True):
     """The variables of a unit, in grains."""
 
-    unit: Unit
+    unit: MemberUnit
     begin: IntVar
     """Where the unit before it ends, and its padding begins."""
     gap: IntVar
@@ -107,7 +107,7 @@ class Program:
         for marker in arrangement.markers if others else ():
             self.model.add_bool_or(self.precedes(marker, other) for other in sorted(others))
 
-    def _block(self, number: int, unit: Unit) -> Block:
+    def _block(self, number: int, unit: MemberUnit) -> Block:
         model, period = self.model, unit.period
         begin = model.new_int_var(0, self.horizon, f"begin{number}")
         span = model.new_int_var(0, self.horizon, f"span{number}")

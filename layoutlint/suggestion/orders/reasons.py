@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layoutlint.suggestion.orders.problem import Task
+from layoutlint.suggestion.orders.problem import OrderTask
 from layoutlint.suggestion.orders.tables import orders_of, tokens
 from layoutlint.suggestion.orders.taste import Critic
 
@@ -11,7 +11,7 @@ _MOST_MOVES = 20
 """The most moves that have a reason: each tries all places of its member."""
 
 
-def reasons(task: Task, order: tuple[int, ...]) -> dict[int, str]:
+def reasons(task: OrderTask, order: tuple[int, ...]) -> dict[int, str]:
     """Return why moved units and opened structs stand where they do in an order, by their numbers.
 
     The order keeps the rules. Of many moves, the first have a reason.
@@ -25,7 +25,7 @@ def reasons(task: Task, order: tuple[int, ...]) -> dict[int, str]:
 class _Places:
     """The places that each moved member of an order can have while the others stay."""
 
-    def __init__(self, task: Task, order: tuple[int, ...]) -> None:
+    def __init__(self, task: OrderTask, order: tuple[int, ...]) -> None:
         self._task, self._order = task, order
         self._critic = Critic(task.order, task.taste)
         self._orders = orders_of(task, lambda _: None)
@@ -65,7 +65,7 @@ class _Places:
         at, declared = self._tokens.index(node), self._declared.index(node)
         self._orders.try_smaller(self._tokens, (node,), _FAR)
         places = sorted((to, holes) for _, holes, _, to in self._orders.improved)
-        nearer = (each for each in places if 0 < abs(each[0] - declared) < abs(at - declared))
+        nearer = (place for place in places if 0 < abs(place[0] - declared) < abs(at - declared))
         return [(self._orders.move(self._tokens, node, to), holes) for to, holes in nearer]
 
     def _size(self, order: tuple[int, ...]) -> int:

@@ -10,22 +10,24 @@ from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model import LinearExprT, LiteralT
 
 from layoutlint.model.record import Record, replace
+from layoutlint.suggestion.orders.arrangement import Arrangement, MemberUnit
 from layoutlint.suggestion.orders.demands import Demand
-from layoutlint.suggestion.orders.greedy import small_order
 from layoutlint.suggestion.orders.joint_program import JointProgram
 from layoutlint.suggestion.orders.problem import (
     Aim,
     BuildTask,
     Exclusion,
-    Reached,
+    OrderTask,
+    ReachedAim,
     SizeClass,
     Solution,
     State,
-    Task,
 )
 from layoutlint.suggestion.orders.program import Program
 from layoutlint.suggestion.orders.statements import state
 from layoutlint.suggestion.orders.symmetry import interchangeable_units
+
+_MOST_MOVES = 40
 
 
 class _Possible(Record, frozen=True):
@@ -46,10 +48,60 @@ def _second(units: int) -> float:
     return min(0.75, max(0.15, 10 / max(units, 1)))
 
 
-class Search:
+def _small_order(arrangement: Arrangement, size: int) -> tuple[int, ...] | None:
+    """Return an order of at most some bytes that few moves lead to; None if none was found."""
+    units, grains = arrangement.units, size * 8 // arrangement.grain
+    fixed = 1 if arrangement.last is not None else 0
+    order = list(range(len(units)))
+    end = _advance(units, order, 0)
+    for _ in range(_MOST_MOVES):
+        if end <= grains:
+            return tuple(order)
+        best = min(
+            (move for at in range(len(order) - fixed) for move in [_best_place(units, order, at, fixed)]),
+            default=(end, 0, 0),
+        )
+        if best[0] >= end:
+            return None
+        end, at, to = best
+        order.insert(to, order.pop(at))
+    return tuple(order) if end <= grains else None
+
+
+def _best_place(units: Sequence[MemberUnit], order: list[int], at: int, fixed: int) -> tuple[int, int, int]:
+    """Return where the struct ends if the unit at a position moves to its best place, and the two places."""
+    rest = order[:at] + order[at + 1 :]
+    period = max(unit.period for unit in units)
+    # lengths[i][r]: grains from unit i of the rest to the end, if the one before ends at residue r.
+    lengths = [[0] * period]
+    for number in reversed(rest):
+        unit, behind = units[number], lengths[-1]
+        rows = [gap + length for gap, length in zip(unit.gaps, unit.lengths, strict=True)]
+        spans = [rows[residue % unit.period] for residue in range(period)]
+        lengths.append([span + behind[(residue + span) % period] for residue, span in enumerate(spans)])
+    lengths.reverse()
+    begin, best = 0, (1 << 60, at, at)
+    for to in range(len(rest) + 1 - fixed):
+        moved = _advance(units, (order[at],), begin)
+        best = min(best, (moved + lengths[to][moved % period], at, to))
+        if to < len(rest):
+            begin = _advance(units, (rest[to],), begin)
+    return best
+
+
+def _advance(units: Sequence[MemberUnit], order: Sequence[int], end: int) -> int:
+    """Return where some units end, in grains, behind one that ends at `end`."""
+    for number in order:
+        unit = units[number]
+        row = end % unit.period
+        end += unit.gaps[row] + unit.lengths[row]
+    return end
+
+
+class OrderSearch:
     """A search with a limit of work."""
 
-    def __init__(self, task: Task, effort: float) -> None:
+    def __init__(self, task: OrderTask, effort: float) -> None:
         """`effort` is the most work of each step, about seconds of a processor; a quarter for `holes`."""
         self.task = task
         self._units = sum(len(build.arrangement.units) for build in task.builds)
@@ -107,7 +159,7 @@ class Search:
         """Return the best solution of a program, with the rules whose literals hold in it."""
         order: tuple[int, ...] = ()
         kept: tuple[int, ...] = ()
-        reached: list[Reached] = []
+        reached: list[ReachedAim] = []
         is_proved = True
         program.hint(start or self.task.order.declared_order())
         for aim in self._steps():
@@ -129,7 +181,7 @@ class Search:
             bound = value if status == cp_model.OPTIMAL else int(-(-solver.best_objective_bound // 1))
             if aim != "first":  # which is no aim that reports state
                 is_proved = is_proved and status == cp_model.OPTIMAL
-                reached.append(Reached(aim, value, bound))
+                reached.append(ReachedAim(aim, value, bound))
             order = program.solution_order(solver)
             kept = tuple(rule for rule, literal in enumerate(literals) if solver.boolean_value(literal))
             program.model.clear_objective()
@@ -162,7 +214,7 @@ class Search:
             return order
         if build.rules or build.limits or build.excluded or build.arrangement.groups:
             return order
-        return small_order(build.arrangement, value) or order
+        return _small_order(build.arrangement, value) or order
 
     def _expression(self, program: JointProgram, aim: str) -> LinearExprT:
         if aim == "moves":
@@ -280,7 +332,7 @@ def _with_bound(solution: Solution, bound: int) -> Solution:
     return replace(solution, reached=(replace(first, bound=least), *others))
 
 
-def _symmetry(task: Task) -> tuple[tuple[int, ...], ...]:
+def _symmetry(task: OrderTask) -> tuple[tuple[int, ...], ...]:
     """Return the units that can take each other's places; none for several builds or excluded orders."""
     if len(task.builds) > 1 or task.excluded:
         return ()

@@ -7,7 +7,7 @@ from itertools import accumulate, pairwise
 
 from layoutlint.geometry.layout import Place
 from layoutlint.suggestion.orders import layouts
-from layoutlint.suggestion.orders.arrangement import Arrangement, Level, Unit
+from layoutlint.suggestion.orders.arrangement import Arrangement, Level, MemberUnit
 from layoutlint.suggestion.orders.common_order import CommonOrder
 from layoutlint.suggestion.orders.demands import (
     Apart,
@@ -24,7 +24,7 @@ from layoutlint.suggestion.orders.demands import (
 )
 from layoutlint.suggestion.orders.limits import Limit
 from layoutlint.suggestion.orders.moves import Orders
-from layoutlint.suggestion.orders.problem import BuildTask, SizeClass, Task
+from layoutlint.suggestion.orders.problem import BuildTask, OrderTask, SizeClass
 
 _BYTE = 8
 _FAR = 1 << 60
@@ -65,7 +65,7 @@ def _tokens(order: CommonOrder, nodes: Sequence[int], units: Sequence[int]) -> I
             yield node + len(order.groups)
 
 
-def orders_of(task: Task, on_step: Callable[[int], None]) -> Orders:
+def orders_of(task: OrderTask, on_step: Callable[[int], None]) -> Orders:
     """Return the loops that try orders of a task; `on_step` gets their work."""
     order = task.order
     count, groups = len(order.members), len(order.groups)
@@ -84,7 +84,7 @@ def orders_of(task: Task, on_step: Callable[[int], None]) -> Orders:
 class _Build:
     """The tables of one build."""
 
-    def __init__(self, task: Task, number: int) -> None:
+    def __init__(self, task: OrderTask, number: int) -> None:
         self._build: BuildTask = task.builds[number]
         self._before = task.builds[:number]
         self._arrangement: Arrangement = self._build.arrangement
@@ -196,7 +196,7 @@ class _Build:
         return (_LIMITS[limit.kind], *units, *self._pool.add(self._units[number] for number in limit.after))
 
 
-def _unit_rows(arrangement: Arrangement, unit: Unit) -> list[tuple[int, int, int, int]]:
+def _unit_rows(arrangement: Arrangement, unit: MemberUnit) -> list[tuple[int, int, int, int]]:
     """Return the rows of a unit: gap, gap and bytes, bytes that fields touch, bits to the end of the last."""
     touched = arrangement.bytes_touched(unit)
     fields = [arrangement.struct.fields[at] for at in unit.fields]

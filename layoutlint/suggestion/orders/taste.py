@@ -11,7 +11,7 @@ _SHORTEST = 2
 """The fewest characters before the first underscore that make two names kin."""
 
 
-class Known(Record, frozen=True):
+class KnownMember(Record, frozen=True):
     """What is known of a member, besides its name."""
 
     accesses: tuple[str, ...] = ()
@@ -22,7 +22,7 @@ class Known(Record, frozen=True):
     """The line of the comment that is the heading of its group; None for none."""
 
 
-Taste = Mapping[str, Known]
+Taste = Mapping[str, KnownMember]
 """What is known of the members, by their names."""
 
 

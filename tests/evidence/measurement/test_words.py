@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutlint.geometry.layout import Layout
-from layoutlint.measurement.words import MOST_WORDS, field_access
+from layoutlint.measurement.arrange import MOST_WORDS, field_access
 from tests.harness.build import bits, flexible, member, struct
 
 ALIGNED, QUARTER, ANY = range(0, 64, 8), range(0, 64, 4), range(64)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from layoutlint.commands.rules import case_file as casefile
 from layoutlint.errors import RuleFileError, UsageError
 from layoutlint.intent.toml import rule_file
-from layoutlint.intent.toml.conditions import WHEN_KEYS
+from layoutlint.intent.toml.rule_tables import WHEN_KEYS
 from layoutlint.judgement.condition import Versions, When
 from layoutlint.judgement.context import Access
 from layoutlint.judgement.rule import Severity, Source, StructIntent

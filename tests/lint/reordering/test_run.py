@@ -17,7 +17,7 @@ from layoutlint.model.structs import Field, Source, Struct
 from layoutlint.suggestion import run
 from layoutlint.suggestion.alternatives import Budget
 from layoutlint.suggestion.builds import Refused, Request
-from layoutlint.suggestion.orders.common_groups import CannotJoin
+from layoutlint.suggestion.orders.common_order import CannotJoin
 from layoutlint.suggestion.orders.result import Aimed, Alternative, Move, Refusal, RuleOutcome, Suggestion
 from layoutlint.suggestion.run import best_order
 from tests.harness.build import member, struct

@@ -12,7 +12,7 @@ import pytest
 from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.model.record import Record, replace
 from layoutlint.suggestion import solving
-from layoutlint.suggestion.orders.problem import Reached, Solution
+from layoutlint.suggestion.orders.problem import ReachedAim, Solution
 from layoutlint.suggestion.solving import _failing_builds, _has_ends, _start_as_solution, solve
 
 KEPT, BROKEN, UNKNOWN = (Verdict(outcome, outcome.value) for outcome in (Outcome.KEPT, Outcome.BROKEN, Outcome.UNKNOWN))
@@ -80,7 +80,7 @@ def play(monkeypatch):
         def search(task: ScriptedTask, judges: object, effort: float, explains: bool, progress: object) -> Solution:
             return script(task, effort).run() if explains else script(task, effort).strict()
 
-        monkeypatch.setattr("layoutlint.suggestion.orders.search.Search", script)
+        monkeypatch.setattr("layoutlint.suggestion.orders.search.OrderSearch", script)
         monkeypatch.setattr(solving, "find_order", search)
         found, after = solve(task_for(judges, **more), judges, 2.0, explains)  # type: ignore[arg-type]
         return found, [["".join(verdict.outcome.value[0] for verdict in each) for each in own] for own in after]
@@ -186,7 +186,7 @@ def test_the_start_is_the_result_of_a_search_that_finds_none(judges, start, is_r
     task = task_for(judges, start=start, bound=3)
     expected = Solution("unknown")
     if is_result:
-        expected = Solution("feasible", start, (Reached("moves", 25, 3), Reached("size", 20, 0)), tuple(range(task.rules)))
+        expected = Solution("feasible", start, (ReachedAim("moves", 25, 3), ReachedAim("size", 20, 0)), tuple(range(task.rules)))
     assert _start_as_solution(task, judges) == expected  # type: ignore[arg-type]
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from layoutlint.errors import UsageError
 from layoutlint.files import accesses, stored_files
-from layoutlint.readers.archives import library, limits, locate, read, store
+from layoutlint.readers.archives import library, limits, locate, read
 from layoutlint.readers.archives.formats import Content
-from layoutlint.readers.archives.library import Damage, Entry
-from layoutlint.readers.archives.limits import Limits
+from layoutlint.readers.archives.library import Damage, MemberHeader
+from layoutlint.readers.archives.limits import ArchiveLimits
 from layoutlint.readers.archives.locate import Location
 from layoutlint.readers.archives.unpack import Member
 from tests.readers.archives import made
@@ -83,7 +83,7 @@ def test_how_much_may_be_unpacked(text, size, monkeypatch):
         with pytest.raises(UsageError, match=r"is not a number of bytes, such as 40G"):
             limits.limits()
     else:
-        assert limits.limits() == Limits(content=size, ratio=1 << 40)
+        assert limits.limits() == ArchiveLimits(content=size, ratio=1 << 40)
 
 
 def test_how_much_is_unpacked_by_default(monkeypatch):
@@ -92,7 +92,7 @@ def test_how_much_is_unpacked_by_default(monkeypatch):
         monkeypatch.delenv("LAYOUTLINT_UNPACK_LIMIT", raising=False)
         if text is not None:
             monkeypatch.setenv("LAYOUTLINT_UNPACK_LIMIT", text)
-        assert limits.limits() == Limits(
+        assert limits.limits() == ArchiveLimits(
             content=16 << 30, free_content=1 << 30, ratio=100, members=500_000, kept=65_536, depth=4, name=4096, seconds=3600, memory=3 << 30
         )
 
@@ -109,12 +109,12 @@ class FakeLibrary(SimpleNamespace):
 
 ENTRIES = [
     # type, name, wide name, hard link, symbolic link, what it is
-    (S_IFREG, b"a", None, None, None, Entry(b"a", True, False, b"")), (0, b"a", None, None, None, Entry(b"a", True, False, b"")),
-    (S_IFREG, b"a", None, b"b", None, Entry(b"a", False, False, b"b")), (0, b"a", None, b"b", None, Entry(b"a", False, False, b"b")),
-    (S_IFDIR, b"a", None, None, None, Entry(b"a", False, True, b"")), (S_IFLNK, b"a", None, None, b"b", Entry(b"a", False, False, b"b")),
-    (S_IFLNK, b"a", None, b"c", None, Entry(b"a", False, False, b"?")), (S_IFREG, b"a", None, None, b"b", Entry(b"a", True, False, b"")),
-    (S_IFREG, None, "\u00e9\udcff", None, None, Entry(b"\xc3\xa9\xff", True, False, b"")), (S_IFREG, None, None, None, None, Entry(b"", True, False, b"")),
-    (0o020000, b"a", None, None, None, Entry(b"a", False, False, b"")),
+    (S_IFREG, b"a", None, None, None, MemberHeader(b"a", True, False, b"")), (0, b"a", None, None, None, MemberHeader(b"a", True, False, b"")),
+    (S_IFREG, b"a", None, b"b", None, MemberHeader(b"a", False, False, b"b")), (0, b"a", None, b"b", None, MemberHeader(b"a", False, False, b"b")),
+    (S_IFDIR, b"a", None, None, None, MemberHeader(b"a", False, True, b"")), (S_IFLNK, b"a", None, None, b"b", MemberHeader(b"a", False, False, b"b")),
+    (S_IFLNK, b"a", None, b"c", None, MemberHeader(b"a", False, False, b"?")), (S_IFREG, b"a", None, None, b"b", MemberHeader(b"a", True, False, b"")),
+    (S_IFREG, None, "\u00e9\udcff", None, None, MemberHeader(b"\xc3\xa9\xff", True, False, b"")), (S_IFREG, None, None, None, None, MemberHeader(b"", True, False, b"")),
+    (0o020000, b"a", None, None, None, MemberHeader(b"a", False, False, b"")),
 ]  # fmt: skip
 
 
@@ -187,11 +187,11 @@ def test_the_oldest_contents_make_room(most, key, left, monkeypatch, tmp_path):
     for size, name in ((2, "a"), (1, "b"), (3, "c")):
         (tmp_path / name).write_bytes(bytes(size))
         files[name] = (tmp_path / name).open("rb")
-    kept = {(name, ""): store._Kept((1, 1, 1, 1, 1), file, store.Unpacked(())) for name, file in files.items()}
-    monkeypatch.setattr(store, "_kept", kept)
-    monkeypatch.setattr(store, "_MOST_KEPT", most)
+    kept = {(name, ""): read._Kept((1, 1, 1, 1, 1), file, read.Unpacked(())) for name, file in files.items()}
+    monkeypatch.setattr(read, "_kept", kept)
+    monkeypatch.setattr(read, "_MOST_KEPT", most)
     monkeypatch.setattr(stored_files, "drop", dropped.append)
-    store._make_room((key, ""))
+    read._make_room((key, ""))
     assert "".join(name for name, _ in kept) == left
     assert dropped == [file for name, file in files.items() if name not in left]
     for file in files.values():
@@ -203,9 +203,9 @@ def test_a_missing_library_is_no_lasting_result(monkeypatch, tmp_path):
     (tmp_path / "a.tar").write_bytes(TAR)
 
     def fail(*arguments: object) -> None:
-        raise library.Missing("pip install it")
+        raise library.MissingLibrary("pip install it")
 
-    monkeypatch.setattr(store.sandbox, "run_each", fail)
-    with accesses.log_answers() as log, pytest.raises(store.ReadError, match="is an archive, which needs libarchive: pip install it"):
-        store.unpack_archive(Location(str(tmp_path / "a.tar")))
+    monkeypatch.setattr(read.sandbox, "run_each", fail)
+    with accesses.log_answers() as log, pytest.raises(read.ReadError, match="is an archive, which needs libarchive: pip install it"):
+        read.unpack_archive(Location(str(tmp_path / "a.tar")))
     assert log.obstacle == "a library is missing"

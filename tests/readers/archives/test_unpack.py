@@ -10,7 +10,7 @@ import pytest
 
 from layoutlint.errors import ReadError
 from layoutlint.readers.archives import unpack
-from layoutlint.readers.archives.limits import Limits
+from layoutlint.readers.archives.limits import ArchiveLimits
 from layoutlint.workers import permissions
 from tests.harness.whole import whole_lines
 from tests.readers.archives import made
@@ -39,7 +39,7 @@ def unpack_here(monkeypatch: pytest.MonkeyPatch, archive: bytes, member: str = "
     with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as sink:
         source.write(archive)
         source.seek(0)
-        result = unpack.unpack(unpack.Request("x", member, source.fileno(), sink.fileno(), Limits(**limits)))
+        result = unpack.unpack(unpack.UnpackRequest("x", member, source.fileno(), sink.fileno(), ArchiveLimits(**limits)))
         for each in result.members:
             sink.seek(each.offset)
             assert len(sink.read(each.size)) == each.size

@@ -10,7 +10,7 @@ import pytest
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.btf import target as machine
+from layoutlint.readers import btf
 from layoutlint.readers.btf.blob import Blob
 from layoutlint.readers.dispatch import read
 from tests.oracles.c_probe import need
@@ -199,7 +199,7 @@ UNAMES = [
 
 @pytest.mark.parametrize(("machine_name", "target"), UNAMES)
 def test_the_running_kernel_is_of_the_running_machine(monkeypatch, machine_name, target):
-    uname = machine.os.uname()
-    monkeypatch.setattr(machine.os, "uname", lambda: type(uname)((*uname[:4], machine_name)))
+    uname = btf.os.uname()
+    monkeypatch.setattr(btf.os, "uname", lambda: type(uname)((*uname[:4], machine_name)))
     long_int = blob(record(1, 1, 8, 64), b"\0long int\0")
-    assert machine.choose_target("/sys/kernel/btf/vmlinux", Blob(long_int))[0].name == target
+    assert btf.choose_target("/sys/kernel/btf/vmlinux", Blob(long_int))[0].name == target

@@ -15,7 +15,7 @@ from layoutlint.model.reading import MissingVariable, Omission, Reading, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Annotation, Field, Source, Struct, Unstated
 from layoutlint.model.target import target_named
-from layoutlint.readers.cache import record
+from layoutlint.readers.cache import readings
 
 X86_64 = target_named("x86_64")
 PLACE = Source("a.h", 3)
@@ -57,14 +57,14 @@ def values(value: object) -> object:
 
 
 def test_what_is_encoded_comes_back():
-    decoded = record.decode(record.encode(RESULTS))
+    decoded = readings.decode(readings.encode(RESULTS))
     assert decoded == RESULTS
     assert values(tuple(decoded)) == values(tuple(RESULTS))
 
 
 def test_names_that_are_no_text_are_not_encoded():
     with pytest.raises(ValueError, match="surrogates"):
-        record.encode([replace(READING, path="\udcff")])
+        readings.encode([replace(READING, path="\udcff")])
 
 
 def places(value: object, path: tuple = ()) -> list[tuple]:
@@ -78,7 +78,7 @@ def places(value: object, path: tuple = ()) -> list[tuple]:
 @pytest.mark.parametrize("other", [None, -1, 10**30, "x", [], {}, 1.5, True], ids=repr)
 def test_other_values_are_refused_or_valid(other):
     """Each value of a document is replaced: the result has the declared types, or there is none."""
-    document = json.loads(zlib.decompress(record.encode(RESULTS)))
+    document = json.loads(zlib.decompress(readings.encode(RESULTS)))
     for path in places(document)[1:]:
         at = document
         for key in path[:-1]:
@@ -87,26 +87,26 @@ def test_other_values_are_refused_or_valid(other):
         changed = zlib.compress(json.dumps(document).encode(), 0)
         at[path[-1]] = before
         try:
-            results = record.decode(changed)
-        except record.Malformed:
+            results = readings.decode(changed)
+        except readings.Malformed:
             continue
-        record.decode(record.encode(results))  # its types are right
+        readings.decode(readings.encode(results))  # its types are right
 
 
 @pytest.mark.parametrize("is_packed", [True, False])
 def test_damaged_text_is_refused(is_packed):
-    encoded, chance = record.encode(RESULTS), random.Random(1)
+    encoded, chance = readings.encode(RESULTS), random.Random(1)
     text = encoded if is_packed else zlib.decompress(encoded)
     for _ in range(300):
         at = chance.randrange(len(text))
         damaged = text[:at] + bytes([chance.randrange(256)]) + text[at + chance.randrange(3) :]
         try:
-            record.encode(record.decode(damaged if is_packed else zlib.compress(damaged)))
-        except record.Malformed:
+            readings.encode(readings.decode(damaged if is_packed else zlib.compress(damaged)))
+        except readings.Malformed:
             continue
 
 
 def test_a_text_that_grows_without_bound_is_refused(monkeypatch):
-    monkeypatch.setattr(record, "_LARGEST", 1000)
-    with pytest.raises(record.Malformed):
-        record.decode(record.encode(RESULTS))
+    monkeypatch.setattr(readings, "_LARGEST", 1000)
+    with pytest.raises(readings.Malformed):
+        readings.decode(readings.encode(RESULTS))

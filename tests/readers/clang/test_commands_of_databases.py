@@ -17,7 +17,7 @@ from layoutlint.readers.clang import compdb, flag_search, given_files, parallel,
 from layoutlint.readers.clang.compdb import Command
 from layoutlint.readers.clang.given_files import GivenFiles
 from layoutlint.readers.clang.inclusion import Inclusion
-from layoutlint.readers.clang.parallel import Outcome
+from layoutlint.readers.clang.parallel import UnitResults
 from layoutlint.readers.clang.parse import ParsedUnit, Unit
 from tests.harness.outside_words import words_of
 from tests.harness.repository import write
@@ -205,7 +205,7 @@ def test_headers_with_errors_are_read_through_sources(paths, errors, through, no
 
     def run(units, wanted, options):
         runs.append([unit.origin for unit in units])
-        return Outcome(tuple(unit_result(unit, errors.get(unit.origin, ())) for unit in units), ())
+        return UnitResults(tuple(unit_result(unit, errors.get(unit.origin, ())) for unit in units), ())
 
     monkeypatch.setattr(parallel, "run", run)
     files_read = GivenFiles(Wanted(), ReadOptions(), None)
@@ -255,7 +255,7 @@ def test_an_unsaved_text(tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     units = []
-    monkeypatch.setattr(parallel, "run", lambda some, wanted, options: units.extend(some) or Outcome(tuple(unit_result(unit) for unit in some), ()))
+    monkeypatch.setattr(parallel, "run", lambda some, wanted, options: units.extend(some) or UnitResults(tuple(unit_result(unit) for unit in some), ()))
     reading = text_inputs.read_unsaved(InputText("sub/x.h", "int a;"), Wanted(), ReadOptions(flags=("-DX",)))
     (unit,) = units
     assert (unit.main, unit.text, unit.origin, unit.reported_main, reading.path) == (f"{tmp_path}/sub/x.h", "int a;", "sub/x.h", "sub/x.h", "sub/x.h")

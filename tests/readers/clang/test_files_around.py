@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from layoutlint.readers.clang import builtin_headers, declared_things, libclang, source_search
+from layoutlint.readers.clang import builtin_headers, declared_things, given_files, libclang
 from layoutlint.readers.clang.declared_things import what_is_around
-from layoutlint.readers.clang.source_search import Includers
+from layoutlint.readers.clang.given_files import Includers
 from tests.harness.repository import write
 
 NAMES = {
@@ -69,11 +69,11 @@ SOURCES = [
 def test_sources_that_include_a_header(header, sources, tmp_path, monkeypatch):
     write(tmp_path, INCLUDING)
     (tmp_path / ".git").mkdir()
-    monkeypatch.setattr(source_search, "_MOST_SOURCES", 9)
+    monkeypatch.setattr(given_files, "_MOST_SOURCES", 9)
     includers = Includers()
     includers._search(str(tmp_path))
     assert [os.path.relpath(each, tmp_path) for each in includers._reached_sources(str(tmp_path / header))] == sources
-    monkeypatch.setattr(source_search, "_MOST_SOURCES", 2)
+    monkeypatch.setattr(given_files, "_MOST_SOURCES", 2)
     near = [each for each in sources if os.path.dirname(each).startswith(header[:3])] or sources
     assert [os.path.relpath(each, tmp_path) for each in Includers().sources(str(tmp_path / header))] == near[:2]
 
@@ -82,8 +82,8 @@ def test_the_nearest_folder_with_a_source_is_searched(tmp_path, monkeypatch):
     write(tmp_path, INCLUDING)
     (tmp_path / ".git").mkdir()
     includers, read = Includers(), []
-    content = source_search.text_search.content
-    monkeypatch.setattr(source_search.text_search, "content", lambda path: read.append(os.path.relpath(path, tmp_path)) or content(path))
+    content = given_files.text_search.content
+    monkeypatch.setattr(given_files.text_search, "content", lambda path: read.append(os.path.relpath(path, tmp_path)) or content(path))
     found = [os.path.relpath(each, tmp_path) for each in includers.sources(str(tmp_path / "lib/ring.h"))]
     assert (found, {os.path.dirname(path) for path in read}) == (["lib/other.c", "lib/ring.c", "lib/deep/far.c"], {"lib", "lib/deep"})
     includers.sources(str(tmp_path / "app/wrap.h"))
@@ -94,9 +94,9 @@ def test_the_nearest_folder_with_a_source_is_searched(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("most", "count"), [(3, 3), (4, 4), (100, 12)])
 def test_the_search_for_sources_ends(most, count, tmp_path, monkeypatch):
     write(tmp_path, INCLUDING)
-    monkeypatch.setattr(source_search, "_MOST_FILES", most)
+    monkeypatch.setattr(given_files, "_MOST_FILES", most)
     read = []
-    monkeypatch.setattr(source_search.text_search, "content", lambda path: read.append(path) or b"")
+    monkeypatch.setattr(given_files.text_search, "content", lambda path: read.append(path) or b"")
     Includers()._search(str(tmp_path))
     assert len(read) == count
 

@@ -70,7 +70,7 @@ RULES = '[[rule]]\nid = "small"\nstruct = "s"\nkind = "size"\nmax = 64\nwhy = "w
 def working_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for module in (parallel, unit_listings):
-        monkeypatch.setattr(module, "LIMITS", sandbox.Limits(seconds=2, memory=512 << 20, is_confined=True))
+        monkeypatch.setattr(module, "LIMITS", sandbox.WorkLimits(seconds=2, memory=512 << 20, is_confined=True))
     monkeypatch.setattr(parallel, "PATIENCE", sandbox.Patience(100))
     os.mkfifo("pipe.h")
     os.symlink("/dev/zero", "zero.h")

@@ -20,10 +20,10 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import kept_units, libclang
 from layoutlint.readers.clang.diagnostics import ErrorOrigin
 from layoutlint.readers.clang.flags import Doubt
-from layoutlint.readers.clang.kept_units import KeptUnits, Request, _First
+from layoutlint.readers.clang.kept_units import KeptUnits, UnitRequest, _First
 from layoutlint.readers.clang.parse import ParsedUnit, Unit
 from layoutlint.readers.clang.preamble import Preamble
-from layoutlint.workers.sandbox import Failure
+from layoutlint.workers.sandbox import WorkFailure
 from layoutlint.workers.service import Ended
 from tests.harness.effort import draws
 
@@ -192,10 +192,10 @@ EDITABLE = [
 
 @pytest.mark.parametrize(("unit", "wanted", "expected"), EDITABLE, ids=range(len(EDITABLE)))
 def test_the_file_that_an_editor_changes(unit, wanted, expected):
-    own = kept_units._editable(Request(unit, wanted, False))
+    own = kept_units._editable(UnitRequest(unit, wanted, False))
     assert (own and (own.unit.main, own.unit.text, own.unit.replaced)) == expected
     assert own is None or (own.unit.header, own.wanted, own.unit.flags) == (None, replace(wanted, unless=()), unit.flags)
-    assert kept_units._editable(Request(unit, wanted, True)) is None
+    assert kept_units._editable(UnitRequest(unit, wanted, True)) is None
 
 
 BEGINNINGS = [
@@ -208,7 +208,7 @@ BEGINNINGS = [
 
 @pytest.mark.parametrize(("before", "rest"), BEGINNINGS, ids=range(len(BEGINNINGS)))
 def test_the_text_before_the_first_declaration(before, rest):
-    request = Request(replace(MAIN, text=before + rest), ALL, False)
+    request = UnitRequest(replace(MAIN, text=before + rest), ALL, False)
     assert (request.preamble.decode(), request.content.decode()) == (before, before + rest)
 
 
@@ -221,7 +221,7 @@ MAY_BE_ANNOTATED = [
 
 @pytest.mark.parametrize(("text", "may_be"), MAY_BE_ANNOTATED, ids=range(len(MAY_BE_ANNOTATED)))
 def test_whether_a_text_may_be_annotated(text, may_be):
-    assert Request(replace(MAIN, text=text), ALL, False).may_be_annotated is may_be
+    assert UnitRequest(replace(MAIN, text=text), ALL, False).may_be_annotated is may_be
 
 
 ALIKE = [
@@ -233,7 +233,7 @@ ALIKE = [
 
 @pytest.mark.parametrize(("changes", "is_alike"), ALIKE, ids=range(len(ALIKE)))
 def test_units_that_differ_in_their_declarations_only(changes, is_alike):
-    first, second = (Request(unit, ALL, False) for unit in (MAIN, replace(MAIN, **changes)))
+    first, second = (UnitRequest(unit, ALL, False) for unit in (MAIN, replace(MAIN, **changes)))
     assert kept_units._is_alike(first, second) is is_alike
     assert kept_units._KeptUnit(first, None, None).is_for(second) is is_alike
 
@@ -254,9 +254,9 @@ def test_results_that_are_the_same(changes, is_same):
 
 def test_a_result_as_that_of_its_unit():
     own = replace(MAIN, text="int b;\n")
-    assert kept_units._replace_unit(PARSED, Request(own, ALL, False)) == replace(PARSED, unit=own)
+    assert kept_units._replace_unit(PARSED, UnitRequest(own, ALL, False)) == replace(PARSED, unit=own)
     several = replace(PARSED, error_origins=tuple(replace(ORIGIN, directive=at) for at in (-1, 0, 1, 7)))
-    shown = kept_units._replace_unit(several, Request(HEADER, ALL, False))
+    shown = kept_units._replace_unit(several, UnitRequest(HEADER, ALL, False))
     assert (shown.unit, [each.directive for each in shown.error_origins]) == (HEADER, [-1, 0, 0, 0])
 
 
@@ -290,7 +290,7 @@ def prepare_each(units, monkeypatch, *requests):
 
 
 def request_of(name, text="int a;\n"):
-    return Request(replace(MAIN, main=f"/p/{name}.c", text=text), ALL, False)
+    return UnitRequest(replace(MAIN, main=f"/p/{name}.c", text=text), ALL, False)
 
 
 def test_two_units_are_kept(monkeypatch):
@@ -332,7 +332,7 @@ FIRST = _First(replace(PARSED, errors=()), "answers")
 FATES = [
     # the first answer, whether the file system answers the same, the result; what is read, and whether the unit is kept
     (FIRST, True, PARSED, True, True), (None, True, PARSED, False, True), (FIRST, False, PARSED, False, False), (FIRST, True, None, False, False),
-    (FIRST, True, Ended("gone"), False, False), (FIRST, True, Failure("x"), False, True), (FIRST, True, replace(PARSED, cause="e"), False, True),
+    (FIRST, True, Ended("gone"), False, False), (FIRST, True, WorkFailure("x"), False, True), (FIRST, True, replace(PARSED, cause="e"), False, True),
     (replace(FIRST, answers=None), True, PARSED, False, False), (replace(FIRST, result=replace(PARSED, names=frozenset("s"))), True, PARSED, False, False),
     (Ended("gone"), True, PARSED, False, False),
 ]  # fmt: skip
@@ -395,7 +395,7 @@ def test_requests_that_a_kept_unit_serves(monkeypatch):
     monkeypatch.setattr(kept_units.parse, "reparse", lambda *_: None)
     monkeypatch.setattr(kept_units.parse, "read_handle", lambda lib, handle, own, wanted, hidden, printed, before: before.is_annotated)
     requests = (unit._wanted, Wanted(frozenset("ab"), ("p*",)), Wanted(frozenset("ax"), ("p*",)), Wanted(frozenset("a")), Wanted(frozenset("a"), ("p*",), annotated=True))
-    assert [unit.read(Request(MAIN, wanted, False)) for wanted in requests] == [False, False, None, None, None]
-    assert unit.read(Request(replace(MAIN, text="int a; /* layoutlint: hot */\n"), unit._wanted, False)) is True
+    assert [unit.read(UnitRequest(MAIN, wanted, False)) for wanted in requests] == [False, False, None, None, None]
+    assert unit.read(UnitRequest(replace(MAIN, text="int a; /* layoutlint: hot */\n"), unit._wanted, False)) is True
     unit.preamble = None
-    assert unit.read(Request(MAIN, unit._wanted, False)) is None
+    assert unit.read(UnitRequest(MAIN, unit._wanted, False)) is None

@@ -20,7 +20,7 @@ from layoutlint.readers.clang.diagnostics import ErrorOrigin
 from layoutlint.readers.clang.kernel import read
 from layoutlint.readers.clang.kernel.read import _KernelReader
 from layoutlint.readers.clang.kernel.tree import Tree
-from layoutlint.readers.clang.parallel import Outcome
+from layoutlint.readers.clang.parallel import UnitResults
 from layoutlint.readers.clang.parse import ParsedUnit
 from tests.harness.repository import write
 
@@ -38,8 +38,8 @@ class Model:
         self.errors, self.includes, self.clashes, self.structs = dict(errors), dict(includes), dict(clashes), dict(structs)
         self.runs: list[tuple[list[str], bool]] = []
 
-    def parse_each(self, units, wanted, options) -> Outcome:
-        return Outcome(tuple(self._parse(unit, wanted) for unit in units), ())
+    def parse_each(self, units, wanted, options) -> UnitResults:
+        return UnitResults(tuple(self._parse(unit, wanted) for unit in units), ())
 
     def _parse(self, unit, wanted) -> ParsedUnit:
         names = [match[1] or match[2] for match in INCLUDE.finditer(unit.text or "")] if unit.text is not None else [unit.main]
@@ -245,7 +245,7 @@ def test_what_is_still_missing(structs, tree_errors, missing, sound, tmp_path, m
     reader.given_up.add("up")
     reader.tree_errors |= set(tree_errors)
     unit = model.parse_each([reader.group([])], Wanted(), None).parsed[0]
-    reader.outcome = Outcome((replace(unit, structs=tuple(structs)),), ())
+    reader.outcome = UnitResults((replace(unit, structs=tuple(structs)),), ())
     assert [reader.missing_request(is_sound) for is_sound in (False, True)] == [Wanted(frozenset(names), ("x*",)) for names in (missing, sound)]
 
 
@@ -270,7 +270,7 @@ def test_definitions_that_are_dropped(first, second, once, sound, tmp_path, monk
     unit = model.parse_each([reader.group([])], Wanted(), None).parsed[0]
     errors = [tuple(each.problem for each in structs if each.problem in ("e", "f")) for structs in (first, second)]
     units = (replace(unit, structs=tuple(structs), errors=each) for structs, each in zip((first, second), errors, strict=True))
-    before = Outcome(tuple(units), ())
+    before = UnitResults(tuple(units), ())
     for drop, left in ((reader._drop_repeated, once), (lambda: reader._drop_failed({"a", "t"}), sound)):
         reader.outcome = before
         drop()
@@ -362,7 +362,7 @@ def test_names_with_several_headers_are_those_of_central_headers(kernel, monkeyp
 def test_public_headers_that_define_missing_names(kernel, monkeypatch):
     model = Model(structs={"linux/a.h": [struct("a")], "net/n.h": [struct("n", "e")], "asm/g.h": [struct("g")], "linux/u.h": [struct("u")]})
     reader, _ = reader_of(kernel, monkeypatch, Wanted(frozenset(("a", "n", "g", "u", "k", "done"))), model)
-    reader.outcome = Outcome((replace(model.parse_each([reader.group([])], Wanted(), None).parsed[0], structs=(struct("done"),)),), ())
+    reader.outcome = UnitResults((replace(model.parse_each([reader.group([])], Wanted(), None).parsed[0], structs=(struct("done"),)),), ())
     model.runs.clear()
     reader.search_public()
     assert model.runs[0] == (["linux/a.h", "linux/u.h", "net/n.h", "asm/g.h"], True)
@@ -372,7 +372,7 @@ def test_public_headers_that_define_missing_names(kernel, monkeypatch):
         "include/linux/a.h", "include/net/n.h", "arch/x86/include/asm/g.h", "include/asm-generic/g.h", "include/asm-generic/only.h", "include/uapi/linux/u.h",
     ]  # fmt: skip
     reader, _ = reader_of(kernel, monkeypatch, Wanted(frozenset(("done",))), model)
-    reader.outcome = Outcome((replace(model.parse_each([reader.group([])], Wanted(), None).parsed[0], structs=(struct("done"),)),), ())
+    reader.outcome = UnitResults((replace(model.parse_each([reader.group([])], Wanted(), None).parsed[0], structs=(struct("done"),)),), ())
     model.runs.clear()
     reader.search_public()
     assert model.runs == []

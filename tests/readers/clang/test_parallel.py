@@ -16,9 +16,9 @@ from layoutlint.readers.clang import omissions, parallel
 from layoutlint.readers.clang.diagnostics import ErrorOrigin
 from layoutlint.readers.clang.limits import LIMITS, PATIENCE
 from layoutlint.readers.clang.omissions import HiddenStruct
-from layoutlint.readers.clang.parallel import Outcome
+from layoutlint.readers.clang.parallel import UnitResults
 from layoutlint.readers.clang.parse import ParsedUnit, Unit
-from layoutlint.workers.sandbox import Failure
+from layoutlint.workers.sandbox import WorkFailure
 
 
 def struct(name, size=64, problem=None, origin="", aliases=(), line=1):
@@ -55,7 +55,7 @@ DEFINITIONS = [
 @pytest.mark.parametrize(("structs", "left"), DEFINITIONS, ids=range(len(DEFINITIONS)))
 def test_each_definition_counts_once(structs, left):
     assert names(parallel.distinct_definitions(structs)) == left
-    assert names(Outcome((unit_result(structs=tuple(structs)),), ()).structs) == left
+    assert names(UnitResults((unit_result(structs=tuple(structs)),), ()).structs) == left
 
 
 WANTED = [
@@ -105,7 +105,7 @@ ERRORS = [
 @pytest.mark.parametrize(("units", "structs", "wanted", "expected"), ERRORS, ids=range(len(ERRORS)))
 def test_errors_that_may_be_why(units, structs, wanted, expected):
     failed = Unread("gone.c", "why")
-    found = parallel.units_with_errors(Outcome(tuple(units), (failed,)), tuple(structs), wanted)
+    found = parallel.units_with_errors(UnitResults(tuple(units), (failed,)), tuple(structs), wanted)
     assert found == (failed, *(Unread(name, why, place=Source("s.h", line) if line else None) for name, why, line in expected))
 
 
@@ -125,7 +125,7 @@ def test_the_reading_of_units():
                variables=(variable("v"), variable("v", "long"))),
         unit_result("c.c", arrays=(struct("open", line=5),), externs=frozenset(("open",))),
     )  # fmt: skip
-    outcome = Outcome(units, ())
+    outcome = UnitResults(units, ())
     read = parallel.reading("in", outcome, Wanted(frozenset("st")), ("n", "m", "n"))
     assert (read.path, read.reader, read.target, names(read.structs), read.unread) == ("in", "clang", TARGETS[0], "s:64:: t:64::", ())
     assert read.notes == ("n", "m")
@@ -134,16 +134,16 @@ def test_the_reading_of_units():
     assert [(each.name, str(each.type)) for each in read.variables] == [("v", "int"), ("w", "int"), ("v", "long")]
     assert [each.structs for each in read.omissions] == [{"h"}, {"i"}]
     assert [each.structs for each in parallel.reading("in", outcome, Wanted(), is_configured=True).omissions] == [{"h"}]
-    assert parallel.reading("in", Outcome((unit_result(),), ()), Wanted()).declared is None
+    assert parallel.reading("in", UnitResults((unit_result(),), ()), Wanted()).declared is None
     with pytest.raises(ReadError, match=r"b\.c: second"):
-        parallel.reading("in", Outcome((), (Unread("b.c", "second"), Unread("a.c", "first"))), Wanted())
+        parallel.reading("in", UnitResults((), (Unread("b.c", "second"), Unread("a.c", "first"))), Wanted())
 
 
 def test_outcomes_of_alternatives():
     failed, some = Unread("b.c", "why"), unit_result()
-    assert Outcome((some,), (failed,)).without_failures() == Outcome((some,), ())
-    assert Outcome((), (failed,)).without_failures() == Outcome((), (failed,))
-    both = Outcome((some,), (failed,)).plus(Outcome((unit_result("c.c"),), (Unread("d.c", "too"),)))
+    assert UnitResults((some,), (failed,)).without_failures() == UnitResults((some,), ())
+    assert UnitResults((), (failed,)).without_failures() == UnitResults((), (failed,))
+    both = UnitResults((some,), (failed,)).plus(UnitResults((unit_result("c.c"),), (Unread("d.c", "too"),)))
     assert ([each.unit.origin for each in both.parsed], [each.origin for each in both.failed]) == (["a.c", "c.c"], ["b.c", "d.c"])
 
 
@@ -187,7 +187,7 @@ def test_many_hidden_structs(count):
 def test_units_are_parsed_in_any_order(monkeypatch):
     """Results come as they are ready; the outcome has them in the order of the units, and says what stopped a process."""
     units = tuple(unit_result(name).unit for name in ("a.c", "b.c", "c.c"))
-    results = [(2, unit_result("c.c")), (1, Failure("needs too much memory")), (0, unit_result("a.c"))]
+    results = [(2, unit_result("c.c")), (1, WorkFailure("needs too much memory")), (0, unit_result("a.c"))]
     seen = []
     monkeypatch.setattr(parallel.sandbox, "run_each", lambda work, some, jobs, *limits: seen.append((some, jobs, limits)) or iter(results))
     options = ReadOptions(jobs=7, progress=lambda what, count, most: seen.append((what, count, most)))

@@ -10,7 +10,7 @@ import pytest
 
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
-from layoutlint.readers.clang import libclang, shared_beginnings, shared_listings, unit_listings
+from layoutlint.readers.clang import libclang, shared_beginnings, unit_listings
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.workers import pool
@@ -162,7 +162,7 @@ def check(units: Sequence[Unit], count: int) -> None:
 def listings_behind(units: Sequence[Unit]) -> dict[Unit, object]:
     stream = Messages()
     found = shared_beginnings.find(units)
-    return {unit: listing for each in found for unit, (listing, _) in shared_listings.read(each, stream, False).items()}
+    return {unit: listing for each in found for unit, (listing, _) in unit_listings.list_together(each, stream, False).items()}
 
 
 def write(folder: Path, texts: Mapping[str, str]) -> list[Unit]:

@@ -18,7 +18,7 @@ from layoutlint.errors import ReadError
 from layoutlint.files import stored_files
 from layoutlint.model.reading import DebugServers, ReadOptions
 from layoutlint.readers.downloads import debuginfod, download_store, transfer
-from layoutlint.readers.downloads.transfer import Bounds, Missing, TransferError
+from layoutlint.readers.downloads.transfer import Bounds, NotOnServer, TransferError
 from tests.readers.dwarf.dwarf_file import elf
 
 ID = "abcdef0123456789"
@@ -32,7 +32,7 @@ def program(build_id: str) -> bytes:
 
 OTHER_ID = "00" * 8
 ANSWERS: dict[str, bytes | Exception] = {
-    "good": program(ID), "other": program(OTHER_ID), "none": elf({}), "damaged": b"\x7fELF", "empty": b"", "missing": Missing(), "slow": TransferError("does not end"),
+    "good": program(ID), "other": program(OTHER_ID), "none": elf({}), "damaged": b"\x7fELF", "empty": b"", "missing": NotOnServer(), "slow": TransferError("does not end"),
     "full": OSError("disk full"), "btf": b"\x9f\xeb\1\0", "big-endian btf": b"\xeb\x9f\1\0", "no btf": b"\x9f",
 }  # fmt: skip
 
@@ -228,7 +228,7 @@ def test_transfers(sizes, seconds, limits, error, alarms, tmp_path, monkeypatch)
 
 
 FAILURES = [
-    (200, TransferError("the server answers 200 (reason)")), (299, TransferError("the server answers 299 (reason)")), (404, Missing()), (410, Missing()),
+    (200, TransferError("the server answers 200 (reason)")), (299, TransferError("the server answers 299 (reason)")), (404, NotOnServer()), (410, NotOnServer()),
     (403, TransferError("the server answers 403 (reason)")), (300, TransferError("the server redirects too often, or away from http")),
     (399, TransferError("the server redirects too often, or away from http")), (400, TransferError("the server answers 400 (reason)")), (500, TransferError("the server answers 500 (reason)")),
 ]  # fmt: skip

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import pytest
 from elftools.dwarf.enums import ENUM_DW_FORM
 
-from layoutlint.readers.dwarf.format import forms, unrelocated
+from layoutlint.readers.dwarf.format import forms
+from layoutlint.readers.dwarf.format import units as format_units
 from layoutlint.readers.dwarf.format.constants import attribute, tag
 from layoutlint.readers.dwarf.format.forms import DwarfError
 from layoutlint.readers.dwarf.ranges import Ranges
@@ -125,8 +126,8 @@ def test_strings_that_cannot_all_be_one(strings, has_one, monkeypatch):
                 raise DwarfError("damage")
             yield forms.STRP if each[0] == "strp" else forms.LINE_STRP, each[1]
 
-    monkeypatch.setattr(unrelocated, "_strings", yield_strings)
-    assert unrelocated._has_one_string(unit()) is has_one
+    monkeypatch.setattr(format_units, "_strings", yield_strings)
+    assert format_units._has_one_string(unit()) is has_one
 
 
 class Damaged:
@@ -154,7 +155,7 @@ SHARED = [
 
 @pytest.mark.parametrize(("units", "shares"), SHARED, ids=range(len(SHARED)))
 def test_compilations_that_cannot_share_all(units, shares):
-    assert unrelocated._shares_all(units) is shares
+    assert format_units._shares_all(units) is shares
 
 
 def with_offsets(content: bytes, version: int = 5, start: int = 8, end: int | None = None, base: bool = True, width: int = 4) -> SimpleNamespace:
@@ -171,7 +172,7 @@ OFFSETS = [
 
 @pytest.mark.parametrize(("its", "has_one"), OFFSETS, ids=range(len(OFFSETS)))
 def test_offsets_that_cannot_all_be_0(its, has_one):
-    assert unrelocated._has_one_offset(its) is has_one
+    assert format_units._has_one_offset(its) is has_one
 
 
 def with_files(name: tuple[int, int], folder: tuple[int, int], is_there: bool = True) -> SimpleNamespace:
@@ -187,7 +188,7 @@ FILES = [
 
 @pytest.mark.parametrize(("its", "has_one"), FILES, ids=range(len(FILES)))
 def test_paths_that_cannot_be_one(its, has_one):
-    assert unrelocated._has_one_path(its) is has_one
+    assert format_units._has_one_path(its) is has_one
 
 
 @pytest.mark.parametrize("sign", ["_has_one_string", "_shares_all", "_has_one_offset", "_has_one_path", None])
@@ -196,12 +197,12 @@ def test_which_table_is_missing(sign, lacking, monkeypatch):
     """A sign counts for the section that it is about, in the first units."""
     units = [SimpleNamespace(number=number) for number in range(66)]
     for name in ("_has_one_string", "_has_one_offset", "_has_one_path"):
-        monkeypatch.setattr(unrelocated, name, lambda its, name=name: name == sign and its.number == 63)
-    monkeypatch.setattr(unrelocated, "_shares_all", lambda its: sign == "_shares_all" and its == units[:64])
+        monkeypatch.setattr(format_units, name, lambda its, name=name: name == sign and its.number == 63)
+    monkeypatch.setattr(format_units, "_shares_all", lambda its: sign == "_shares_all" and its == units[:64])
     its = SimpleNamespace(lacks_relocations=lambda name: name == lacking)
     about = {"_has_one_string": ".debug_info", "_shares_all": ".debug_info", "_has_one_offset": ".debug_str_offsets", "_has_one_path": ".debug_line"}.get(sign)
-    reason = unrelocated.problem(its, ".debug_info", units)
+    reason = format_units.relocation_problem(its, ".debug_info", units)
     assert (reason is not None) == (about == lacking and sign is not None)
     assert reason is None or reason.startswith(f"its {lacking} has no relocation table")
-    assert unrelocated.problem(its, ".debug_info", units[:63]) is None or sign == "_shares_all"
-    assert unrelocated.problem(its, ".debug_info", [*units[:63], units[65], units[63]]) is None
+    assert format_units.relocation_problem(its, ".debug_info", units[:63]) is None or sign == "_shares_all"
+    assert format_units.relocation_problem(its, ".debug_info", [*units[:63], units[65], units[63]]) is None

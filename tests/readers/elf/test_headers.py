@@ -15,13 +15,13 @@ from elftools.elf.enums import ENUM_E_MACHINE, ENUM_SH_TYPE_BASE
 
 from layoutlint.readers.elf import headers
 from layoutlint.readers.elf.elf_file import _NAMES, _WIDE_BYTES
-from layoutlint.readers.elf.headers import Headers
+from layoutlint.readers.elf.headers import ElfHeaders
 from tests.harness.pace import limit_time
 from tests.readers.dwarf.dwarf_file import elf as elf_file
 from tests.readers.elf.test_elf import TARGETS, build, tool, write_for_target
 
 
-def parse(path: str | Path) -> Headers:
+def parse(path: str | Path) -> ElfHeaders:
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return headers.parse(content)
 
@@ -37,7 +37,7 @@ def pyelftools_headers(path: str | Path) -> tuple[object, ...]:
                 [(name, ENUM_SH_TYPE_BASE.get(kind, kind), *more) for name, kind, *more in sections])  # fmt: skip
 
 
-def agrees(path: str | Path) -> Headers:
+def agrees(path: str | Path) -> ElfHeaders:
     mine, (*file, theirs) = parse(path), pyelftools_headers(path)
     assert [mine.bits, mine.little_endian, mine.machine, mine.is_relocatable] == file
     assert [(s.name, s.flags, s.offset, s.size, s.link, s.info) for s in mine.sections] == [(s[0], *s[2:]) for s in theirs]

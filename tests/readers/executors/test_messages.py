@@ -10,7 +10,7 @@ import pytest
 
 from layoutlint.model.task import Failure, Limits, Outcome, Task
 from layoutlint.workers import attempt, messages
-from layoutlint.workers.messages import Reply, Request
+from layoutlint.workers.messages import Reply, TaskRequest
 from tests.harness.outside_words import words_of
 from tests.readers.executors import task_functions
 from tests.readers.executors.task_functions import Poisoned
@@ -63,7 +63,7 @@ def test_tasks_and_requests():
     message = messages.encode_task(task, ("a", "b"))
     request = messages.decode_request(message)
     function, argument = pickle.dumps(task_functions.square, 5), pickle.dumps([5], 5)
-    assert request == Request(("a", "b"), function, argument, 1.5, 3 << 20)
+    assert request == TaskRequest(("a", "b"), function, argument, 1.5, 3 << 20)
     assert type(messages.decode_request(messages.encode_task(Task("", len, "", Limits(2, 3)), ())).seconds) is float
     bad = Task("name", task_functions.square, lambda: 1, LIMITS)
     refused = messages.encode_task(bad, ())
@@ -115,4 +115,4 @@ CONTENTS = [
 def test_what_a_task_writes(function, content, monkeypatch):
     monkeypatch.setattr(attempt, "MOST_BYTES", 100)
     monkeypatch.setattr(attempt, "_TOO_LARGE", b"returns more than 0 MB")
-    assert attempt._content(function, Request((), b"", pickle.dumps(5), 1, 1)) == content
+    assert attempt._content(function, TaskRequest((), b"", pickle.dumps(5), 1, 1)) == content

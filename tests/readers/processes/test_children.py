@@ -17,7 +17,7 @@ import pytest
 from layoutlint.workers import child as child_module
 from layoutlint.workers import pool, sandbox
 from layoutlint.workers.child import Child, Lost, cause_of_death
-from layoutlint.workers.sandbox import Failure, Limits, Patience
+from layoutlint.workers.sandbox import Patience, WorkFailure, WorkLimits
 
 ENDS = [
     # the exit code, the cause of death
@@ -40,7 +40,7 @@ DEATHS = [
 
 @pytest.mark.parametrize(("number", "how"), DEATHS)
 def test_causes_of_death_within_limits(number, how):
-    assert sandbox._describe_death(number, Limits(7, 3000 << 20)) == how
+    assert sandbox._describe_death(number, WorkLimits(7, 3000 << 20)) == how
 
 
 def open_descriptors() -> list[str]:
@@ -215,17 +215,17 @@ def test_several_results_arrive_at_once():
     os.close(made.source)
 
 
-NOT_BEGUN = Failure("is not begun: others that failed used up the time for it")
+NOT_BEGUN = WorkFailure("is not begun: others that failed used up the time for it")
 
 
-@pytest.mark.parametrize(("seconds", "results"), [(0, [NOT_BEGUN] * 3), (-1, [NOT_BEGUN] * 3), (1e-9, [Failure("crashes (status 3)"), NOT_BEGUN, NOT_BEGUN])])
+@pytest.mark.parametrize(("seconds", "results"), [(0, [NOT_BEGUN] * 3), (-1, [NOT_BEGUN] * 3), (1e-9, [WorkFailure("crashes (status 3)"), NOT_BEGUN, NOT_BEGUN])])
 def test_patience(seconds, results):
     """Only what fails spends it."""
     patience = Patience(seconds)
-    assert list(sandbox.run_each(lambda _: os._exit(3), [0, 1, 2], 1, Limits(20, 1 << 30), patience)) == list(enumerate(results))
+    assert list(sandbox.run_each(lambda _: os._exit(3), [0, 1, 2], 1, WorkLimits(20, 1 << 30), patience)) == list(enumerate(results))
     assert (patience.seconds < seconds) == (seconds > 0)
     lasting = Patience(1e-9)
-    assert list(sandbox.run_each(str, [0, 1], 1, Limits(20, 1 << 30), lasting)) == [(0, "0"), (1, "1")]
+    assert list(sandbox.run_each(str, [0, 1], 1, WorkLimits(20, 1 << 30), lasting)) == [(0, "0"), (1, "1")]
     assert lasting.seconds == 1e-9
 
 
@@ -261,7 +261,7 @@ def describe_limits(_: object) -> tuple:
 
 def test_what_limits_a_process():
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    ((_, found),) = sandbox.run_each(describe_limits, [0], 1, Limits(20, 500 * MB))
+    ((_, found),) = sandbox.run_each(describe_limits, [0], 1, WorkLimits(20, 500 * MB))
     core, memory, *others = found
     assert core in (0, 1)
     assert math.isclose(memory, 500, abs_tol=8)
@@ -279,7 +279,7 @@ def test_several_are_started_side_by_side():
         time.sleep(0.02)
 
     for jobs, most in ((0, 1), (2, 2)):
-        running = sandbox.run_each(work, range(4), jobs, Limits(20, 1 << 30))
+        running = sandbox.run_each(work, range(4), jobs, WorkLimits(20, 1 << 30))
         next(running)
         assert len(os.read(source, 10)) <= most + 1
         list(running)

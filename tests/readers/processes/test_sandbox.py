@@ -11,10 +11,10 @@ import time
 import pytest
 
 from layoutlint.workers import sandbox
-from layoutlint.workers.sandbox import Failure, Limits
+from layoutlint.workers.sandbox import WorkFailure, WorkLimits
 
-LIMITS = Limits(seconds=20, memory=256 << 20)
-SHORT = Limits(seconds=1, memory=256 << 20)
+LIMITS = WorkLimits(seconds=20, memory=256 << 20)
+SHORT = WorkLimits(seconds=1, memory=256 << 20)
 
 
 def _kill(number: int) -> None:
@@ -25,7 +25,7 @@ def _kill(number: int) -> None:
 WAYS_TO_DIE = [
     # id, what a piece of work does, its limits, how it died
     ("waits", lambda: time.sleep(60), SHORT, "does not end within 1 s"),
-    ("works", lambda: [None for _ in iter(int, 1)], Limits(1, 8 << 30), "does not end within 1 s"),
+    ("works", lambda: [None for _ in iter(int, 1)], WorkLimits(1, 8 << 30), "does not end within 1 s"),
     ("waits for a pipe", lambda: os.read(os.pipe()[0], 1), SHORT, "does not end within 1 s"),
     ("takes memory", lambda: bytes(1 << 30), LIMITS, "gives up (it may take 256 MB of memory)"),
     ("aborts", os.abort, LIMITS, "gives up (it may take 256 MB of memory)"),
@@ -43,7 +43,7 @@ def nothing_is_left():
         os.waitpid(-1, os.WNOHANG)
 
 
-def run_all(work, items, jobs: int = 1, limits: Limits = LIMITS) -> list:
+def run_all(work, items, jobs: int = 1, limits: WorkLimits = LIMITS) -> list:
     results = dict(sandbox.run_each(work, items, jobs, limits))
     return [results[number] for number in range(len(items))]
 
@@ -75,7 +75,7 @@ def test_large_results_come_through():
 )
 def test_what_dies_is_told_and_the_others_are_done(die, limits, how, jobs):
     started = time.monotonic()
-    failure = Failure(how)
+    failure = WorkFailure(how)
     assert run_all(lambda item: die() if item == 1 else item, range(4), jobs, limits) == [0, failure, 2, 3]
     assert time.monotonic() - started < 15
 
@@ -88,7 +88,7 @@ def test_what_dies_says_nothing_and_leaves_nothing(capfd, tmp_path, monkeypatch)
         os.write(2, b"trace")
         os.abort()
 
-    assert isinstance(run_all(crash, [0])[0], Failure)
+    assert isinstance(run_all(crash, [0])[0], WorkFailure)
     assert capfd.readouterr() == ("", "")
     assert os.listdir(tmp_path) == []
 
@@ -97,7 +97,7 @@ def test_the_time_ends_also_where_alarms_are_ignored():
     before = signal.signal(signal.SIGALRM, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
     try:
-        assert run_all(lambda _: time.sleep(60), [0], limits=SHORT) == [Failure("does not end within 1 s")]
+        assert run_all(lambda _: time.sleep(60), [0], limits=SHORT) == [WorkFailure("does not end within 1 s")]
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
         signal.signal(signal.SIGALRM, before)
@@ -111,7 +111,7 @@ def test_what_is_raised_is_raised_here_and_ends_the_others():
 
     started = time.monotonic()
     with pytest.raises(ValueError, match="of 1"):
-        run_all(work, range(2), jobs=2, limits=Limits(60, 256 << 20))
+        run_all(work, range(2), jobs=2, limits=WorkLimits(60, 256 << 20))
     assert time.monotonic() - started < 15
 
 
@@ -126,7 +126,7 @@ def test_where_no_process_can_be_had_fewer_do_as_well(allowed, monkeypatch):
         return fork()
 
     monkeypatch.setattr(os, "fork", refuse)
-    none = Failure("cannot be run: no process can be had for it")
+    none = WorkFailure("cannot be run: no process can be had for it")
     assert run_all(lambda item: item, range(3), jobs=3) == [0 if allowed else none, none, none]
 
 
@@ -150,7 +150,7 @@ try:
         os.read(source, 1)
         os.kill(os.getppid(), signal.SIGINT)
         os._exit(0)
-    for _ in sandbox.run_each(work, range(3), 3, sandbox.Limits(60, 1 << 30)):
+    for _ in sandbox.run_each(work, range(3), 3, sandbox.WorkLimits(60, 1 << 30)):
         pass
 except KeyboardInterrupt:
     os.close(pipe)
@@ -180,7 +180,7 @@ def work(item):
     os.read(os.pipe()[0], 1)
 
 parent = os.getpid()
-list(sandbox.run_each(work, range(3), 3, sandbox.Limits(60, 1 << 30)))
+list(sandbox.run_each(work, range(3), 3, sandbox.WorkLimits(60, 1 << 30)))
 """
 
 

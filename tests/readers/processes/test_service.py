@@ -8,10 +8,10 @@ from collections.abc import Generator
 
 import pytest
 
-from layoutlint.workers.sandbox import Limits
+from layoutlint.workers.sandbox import WorkLimits
 from layoutlint.workers.service import Ended, Service
 
-LIMITS = Limits(seconds=1, memory=64 << 20, is_confined=True)
+LIMITS = WorkLimits(seconds=1, memory=64 << 20, is_confined=True)
 
 
 def work() -> Generator[object, object, None]:

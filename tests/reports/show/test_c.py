@@ -11,7 +11,7 @@ from layoutlint.model.ctype import CType, add_qualifier, function_of, pointer_to
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Field
 from layoutlint.reports import SHOW_FORMATS
-from layoutlint.reports.show.c_types import declaration
+from layoutlint.reports.show.c import declaration
 from layoutlint.reports.show.options import ShowOptions
 from tests.harness.build import member, struct
 from tests.harness.tools import need

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from layoutlint.model.storage import ANY, Allocator
 from layoutlint.sources.allocations.allocation import Allocation
-from layoutlint.sources.allocations.calls import find
 from layoutlint.sources.allocations.proposals import keys
+from layoutlint.sources.allocations.sources import find
 from tests.harness.pace import limit_time
 from tests.oracles.c_probe import need
 

@@ -9,7 +9,7 @@ from collections import defaultdict
 
 from layoutlint.model.storage import Allocator
 from layoutlint.sources.allocations import allocators, user_space
-from layoutlint.sources.allocations.calls import find
+from layoutlint.sources.allocations.sources import find
 from tests.sources.allocations.test_find import describe
 
 SIZE = "sizeof(struct ring)"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from layoutlint.sources.allocations import declarations, expressions, struct_definitions
-from layoutlint.sources.allocations.declarations import Meaning, Names, Unclear
+from layoutlint.sources.allocations.declarations import DeclaredNames, Meaning, Unclear
 from layoutlint.sources.allocations.expressions import tokens
 
 DEFINITIONS = [
@@ -109,7 +109,7 @@ def test_long_definitions(monkeypatch):
 
 def test_meanings(golden):
     """What each operand is at some places of a source, by its declarations before them."""
-    names = Names(SOURCE)
+    names = DeclaredNames(SOURCE)
     lines = [f"{operand}: {'; '.join(show(names.meaning(tokens(operand), at)) for at in PLACES)}" for operand in OPERANDS]
     golden("meanings.txt", "".join(f"{line}\n" for line in lines))
 
@@ -121,7 +121,7 @@ def test_far_declarations(monkeypatch):
     found = []
     for text, first in cases:
         texts = [text % (" " * far) for far in range(first, first + 30)]
-        meanings = [show(Names(each).meaning(("*", "p"), each.index("x ="))) for each in texts]
+        meanings = [show(DeclaredNames(each).meaning(("*", "p"), each.index("x ="))) for each in texts]
         found.append([first + number for number in range(1, 30) if meanings[number] != meanings[number - 1]])
     assert found == [[3169], [85], [96]]
 

@@ -13,7 +13,8 @@ from layoutlint.model.record import replace
 from layoutlint.readers.clang import libclang, shared_beginnings, shared_headers
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parse import Unit
-from layoutlint.sources.bodies import flows, problems, shared_parses, shared_units, unit
+from layoutlint.sources import bodies
+from layoutlint.sources.bodies import flows, problems, shared_parses, unit
 from layoutlint.sources.bodies.unit import UnitFunctions
 
 pytestmark = pytest.mark.skipif(
@@ -142,7 +143,7 @@ def test_units_behind_shared_headers(
         for each in shared.units:  # a unit is given only the structs that no unit before it was
             forget(monkeypatch)
             those = replace(shared, units=(each, *(other for other in shared.units if other != each)))
-            read = shared_units.read(those, Messages(), is_logged=False)
+            read = bodies.read_together(those, Messages(), is_logged=False)
             if each in read:
                 found[each] = read[each][0]
     assert {each.origin: comparable(result) for each, result in found.items()} == {
@@ -167,7 +168,7 @@ def test_what_results_depend_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     units = [replace(each, flags=(*each.flags, *flags)) for each in write_units(tmp_path, "both orders, and one of them")]
     (shared,) = shared_headers.find(units)
     forget(monkeypatch)
-    read = shared_units.read(shared, Messages(), is_logged=True)
+    read = bodies.read_together(shared, Messages(), is_logged=True)
     assert len(read) == len(units)
     for each, (_, log) in read.items():
         assert log is not None

@@ -53,7 +53,7 @@ def test_units(tmp_path: Path, monkeypatch, golden_row, files, paths, options):
     try:
         found = sources.find(paths, ReadOptions(cache=False, **options))
     except ReadError as error:
-        found = sources.Sources(notes=[f"refused: {error}"])
+        found = sources.Units(notes=[f"refused: {error}"])
     units = [re.sub(r"-resource-dir \S+ |-DLAYOUTLINT_GCC_\S+ |-idirafter \S+/of_gcc |-fgnuc-version=.*-D_Float128=\S+ ", "", f"{unit.main} {' '.join(unit.flags)}") for unit in found.units]
     lines = [*units, *whole_lines(found.unread), *found.notes, f"kernel: {found.is_kernel}"]
     golden_row("\n".join(lines).replace(str(tmp_path), "TOP"))

@@ -212,7 +212,7 @@ def test_files_that_go_away(tmp_path):
     assert "1 file could not be searched: gone.c (no such file or directory)" in found.not_looked_at
     assert any("gone.cc" in each for each in found.not_looked_at)
     assert scan.condition_lines(str(tmp_path / "gone.c")) == ()
-    question = scan.Question(frozenset(), {}, True, frozenset(), {}, {}, frozenset())
+    question = scan.SecondPass(frozenset(), {}, True, frozenset(), {}, {}, frozenset())
     assert scan.answer(str(tmp_path / "gone.c"), Subject(structs()["s"]), question) == scan.FileUses(str(tmp_path / "gone.c"))
 
 

@@ -63,7 +63,7 @@ def _literal_word(name: bytes) -> bytes:
     return rb"%s(?![\w$])(?<![\w$]%s)" % (escaped, escaped)
 
 
-class Uses:
+class DefinitionPlaces:
     """Tells where C can define a struct or typedef of some names and patterns."""
 
     def __init__(

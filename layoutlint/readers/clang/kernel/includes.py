@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from layoutlint.model.truth import Truth, conjoin, disjoin, negate
 from layoutlint.readers.c_tokens import BLOCK_COMMENT, LINE_COMMENT
 from layoutlint.readers.clang import text_search
+from layoutlint.readers.clang.kernel.make_lines import Truth, conjoin, disjoin, negate
 from layoutlint.readers.clang.kernel.tree import Tree
 
 _DIRECTIVE = re.compile(

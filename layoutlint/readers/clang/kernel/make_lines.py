@@ -6,10 +6,9 @@ Only conditions on options of the configuration are decided; make's functions ar
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from layoutlint.model.record import Record
-from layoutlint.model.truth import Truth, conjoin, disjoin, negate
 
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 _CONDITION = re.compile(r"\s*(else\s+)?(ifdef|ifndef|ifeq|ifneq)\b\s*(.*)|\s*(else|endif)\b")
@@ -30,6 +29,25 @@ _END = re.compile(r" *endef\b")
 _INCLUDE = re.compile(r"\s*[-s]?include\s+(.*)")
 INCLUDE = "include"
 """What stands for the variable of a line that includes makefiles."""
+Truth = bool | None
+"""None if it is not known."""
+
+
+def negate(truth: Truth) -> Truth:
+    """Return the opposite."""
+    return None if truth is None else not truth
+
+
+def conjoin(truths: Iterable[Truth]) -> Truth:
+    """Return whether all hold."""
+    values = set(truths)
+    return False if False in values else None if None in values else True
+
+
+def disjoin(truths: Iterable[Truth]) -> Truth:
+    """Return whether one holds."""
+    values = set(truths)
+    return True if True in values else None if None in values else False
 
 
 class Assignment(Record, frozen=True):

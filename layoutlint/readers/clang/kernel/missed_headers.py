@@ -18,8 +18,7 @@ from itertools import chain
 
 from layoutlint import files
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.clang.kernel import pasted_names
-from layoutlint.readers.clang.kernel.definition_places import Near, Uses
+from layoutlint.readers.clang.kernel.definition_places import DefinitionPlaces, Near
 
 _LARGEST = 1 << 27
 """The most bytes of a header that are searched."""
@@ -54,20 +53,93 @@ _NAMES = re.compile(rb"\b(?:struct|union|typedef)\b|\}")
 _WORD = re.compile(rb"[\w$]++")
 _MOST_ROUNDS, _FEWEST = 2, 6
 """How often so few macros are searched by their names; else all are."""
+_JOINED = re.compile(rb"\w++(?:\s*+##\s*+\w++)++")
+_JOINED_WORD = re.compile(rb"\w++")
+_MARK = b"layoutlint__joined"
+_PREDEFINED = frozenset(b"int char long short unsigned signed float double void _ __ l L u U f".split())
+"""Words of macros that the compiler defines (`__SIZE_TYPE__`), which no text needs to have."""
 
 
 class TooManyMacros(Exception):
     """So many macros have a requested name, or can make one, that their uses are not searched."""
 
 
-class Search:
+def _mark_joined(parameters: bytes, body: bytes, wanted: Wanted) -> bytes:
+    """Return the body of a macro with MARK in place of the names that it joins and whose ends can be those of
+    a requested name.
+    """
+    own = set(_JOINED_WORD.findall(parameters))
+    requested = [
+        (
+            _literal(name).encode(errors="surrogateescape"),
+            _literal(name[::-1])[::-1].encode(errors="surrogateescape"),
+        )
+        for name in (*wanted.names, *wanted.patterns)
+    ]
+
+    def replace(joined: re.Match[bytes]) -> bytes:
+        words = _JOINED_WORD.findall(joined[0])
+        head, tail = (b"" if words[end] in own else words[end] for end in (0, -1))
+        fits = any(
+            (first.startswith(head) or head.startswith(first))
+            and (last.endswith(tail) or tail.endswith(last))
+            for first, last in requested
+        )
+        return _MARK if fits else joined[0]
+
+    return _JOINED.sub(replace, body)
+
+
+def _can_paste(words: Collection[bytes], wanted: Wanted) -> bool:
+    """Return whether pieces among some words can be joined to a requested name.
+
+    Numbers can always be pieces, because `__LINE__` and `__COUNTER__` have any value.
+    """
+    return any(_is_joinable(name.encode(errors="surrogateescape"), words) for name in wanted.names) or any(
+        _may_match(pattern, words) for pattern in wanted.patterns
+    )
+
+
+def _is_joinable(name: bytes, words: Collection[bytes]) -> bool:
+    """Return whether a name is several words in a row."""
+    ends = {0}
+    for end in range(1, len(name) + 1):
+        pieces = (name[start:end] for start in ends if end - start < len(name))
+        if any(piece in words or piece in _PREDEFINED or piece.isdigit() for piece in pieces):
+            ends.add(end)
+    return len(name) in ends
+
+
+def _may_match(pattern: str, words: Collection[bytes]) -> bool:
+    """Return whether several words in a row can match a pattern: its ends must be ends of words."""
+    head = _literal(pattern).encode(errors="surrogateescape")
+    tail = _literal(pattern[::-1])[::-1].encode(errors="surrogateescape")
+    return _has_end(head, words, is_head=True) and _has_end(tail, words, is_head=False)
+
+
+def _literal(pattern: str) -> str:
+    return next((pattern[:at] for at, sign in enumerate(pattern) if sign in "*?["), pattern)
+
+
+def _has_end(end: bytes, words: Collection[bytes], is_head: bool) -> bool:
+    """Return whether words can be joined to something that begins, or ends, with a text."""
+    if not end:
+        return True
+    for word in words:
+        if word.startswith(end) if is_head else word.endswith(end):
+            return True
+    parts = (end[:at] if is_head else end[at:] for at in range(1, len(end)))
+    return any(part in words or part in _PREDEFINED or part.isdigit() for part in parts)
+
+
+class HeaderSearch:
     """The headers of one tree in which some names and patterns are searched."""
 
     def __init__(self, paths: Iterable[str], wanted: Wanted) -> None:
         self._wanted = wanted
         self._names = sorted(name.encode(errors="surrogateescape") for name in wanted.names)
         patterns = (translate(each)[4:-3].encode(errors="surrogateescape") for each in wanted.patterns)
-        self._uses = Uses(self._names, (pattern.replace(b".", rb"\w") for pattern in patterns))
+        self._uses = DefinitionPlaces(self._names, (pattern.replace(b".", rb"\w") for pattern in patterns))
         contents = {path: _read(path) for path in paths}
         self._unreadable = [path for path, text in contents.items() if text is None]
         self._raw = {path: text for path, text in contents.items() if text is not None}
@@ -132,7 +204,7 @@ class Search:
             defining |= aliases
             if len(defining) > _MOST_MACROS:
                 raise TooManyMacros
-            uses = Uses(aliases, are_whole=True)
+            uses = DefinitionPlaces(aliases, are_whole=True)
             for path, text in self._raw.items():
                 if path not in texts and any(alias in text for alias in aliases):
                     texts[path] = _join_lines(text)
@@ -187,8 +259,10 @@ class Search:
         for text in texts.values():
             for macro, parameters, body in _DEFINE.findall(text) if b"##" in text else ():
                 if b"##" in body and _NAMES.search(body):
-                    marked = pasted_names.mark(parameters, body, self._wanted)
-                    if Uses((pasted_names.MARK,)).can_be_defined(marked, Near.none(), is_body=True):
+                    marked = _mark_joined(parameters, body, self._wanted)
+                    if DefinitionPlaces((_MARK,)).can_be_defined(
+                        marked, Near.none(), is_body=True
+                    ):
                         makers[macro] = frozenset(_WORD.findall(text))
         if len(makers) > _MOST_MACROS:
             raise TooManyMacros
@@ -196,7 +270,7 @@ class Search:
             named = [name for name in makers if name in text]
             words = frozenset(_WORD.findall(_DIRECTIVE.sub(b"", text))) if named else frozenset[bytes]()
             used = [makers[name] for name in named if name in words]
-            if used and pasted_names.can_paste(frozenset(_WORD.findall(text)).union(*used), self._wanted):
+            if used and _can_paste(frozenset(_WORD.findall(text)).union(*used), self._wanted):
                 yield path
 
 
@@ -231,7 +305,7 @@ def _adds_members(parameters: bytes, body: bytes) -> bool:
     )
 
 
-def _aliases(text: bytes, uses: Uses, near: Near) -> Iterator[bytes]:
+def _aliases(text: bytes, uses: DefinitionPlaces, near: Near) -> Iterator[bytes]:
     """Yield the macros of a text whose bodies can define one of some names, and add those that they call."""
     for macro, parameters, body in _DEFINE.findall(text):
         is_used = uses.are_there(body) and not uses.are_there(parameters)
@@ -251,7 +325,7 @@ def _makers_of_structs(callees: set[bytes], macros: _Callables, are_whole: bool)
         near = Near.none()
         for parameters, body in macros.among((macro,))[macro]:
             names = _WORD.findall(parameters)
-            own = Uses(names, are_whole=are_whole)
+            own = DefinitionPlaces(names, are_whole=are_whole)
             if body.strip() not in names and own.can_be_defined(_join_lines(body), near, is_body=True):
                 makers.append(macro)
         inner = macros.among(near.callees)

@@ -86,7 +86,7 @@ class _KernelReader(Record, dict=True):
     tree: Tree
     wanted: Wanted
     options: ReadOptions
-    outcome: parallel.Outcome = field(default_factory=lambda: parallel.Outcome((), ()))
+    outcome: parallel.UnitResults = field(default_factory=lambda: parallel.UnitResults((), ()))
     notes: list[str] = field(default_factory=list)
     missing_headers: list[MissingHeader] = field(default_factory=list)
     """The headers of requested structs, in folders that the tree lacks."""
@@ -184,7 +184,7 @@ class _KernelReader(Record, dict=True):
         """
         accepts_errors = len(headers) == 1 or bool(self.tree_errors)
         reasons: dict[str, frozenset[str]] = {}
-        outcomes: dict[tuple[str, ...], parallel.Outcome] = {}
+        outcomes: dict[tuple[str, ...], parallel.UnitResults] = {}
         wanted, options = self.wanted, self.options
         if wanted.everything:  # the structs are read when the headers are known
             wanted, options = Wanted(), replace(options, finds_omissions=False)
@@ -222,7 +222,7 @@ class _KernelReader(Record, dict=True):
                 self.tree_errors |= {origin.text for origin in parsed.error_origins}
 
     def _find_culprits(
-        self, headers: Sequence[str], unit: Unit, outcome: parallel.Outcome
+        self, headers: Sequence[str], unit: Unit, outcome: parallel.UnitResults
     ) -> dict[str, frozenset[str]]:
         """Return the headers that contain or lead to errors, with these; errors of the tree do not count."""
         by_name = {name_without_links(self.tree.roots, header): header for header in headers}
@@ -307,7 +307,7 @@ class _KernelReader(Record, dict=True):
         if not missing.names and not missing.patterns:
             return
         self.options.progress("searching headers", 0, 1)
-        search = missed_headers.Search(self._public_files(), missing)
+        search = missed_headers.HeaderSearch(self._public_files(), missing)
         places = text_search.definitions(search.mentioning, missing, stop_when_found=False)
         self._add_missed(places, search, missing)
         self.in_no_text = set(missing.names) - places.keys()
@@ -318,7 +318,7 @@ class _KernelReader(Record, dict=True):
         self._note_non_structs(places)
 
     def _add_missed(
-        self, places: dict[str, list[str]], search: missed_headers.Search, missing: Wanted
+        self, places: dict[str, list[str]], search: missed_headers.HeaderSearch, missing: Wanted
     ) -> None:
         """Add the headers that define a requested struct, although no text of theirs plainly does."""
         known = {file for found in places.values() for file in found}
@@ -327,12 +327,12 @@ class _KernelReader(Record, dict=True):
             missed = search.find(others, known)
         except missed_headers.TooManyMacros:
             reason = "too many macros can make a requested struct: request fewer or longer names"
-            self.outcome = self.outcome.plus(parallel.Outcome((), (Unread(self.tree.source, reason),)))
+            self.outcome = self.outcome.plus(parallel.UnitResults((), (Unread(self.tree.source, reason),)))
             return
         units = {self.group([file]): file for file in missed}
         listings = unit_listings.list_units(list(units), self.options)
         failed = tuple(each for each in listings.values() if isinstance(each, Unread))
-        self.outcome = self.outcome.plus(parallel.Outcome((), failed))
+        self.outcome = self.outcome.plus(parallel.UnitResults((), failed))
         defined = {
             file: listing.requested_definitions(missing)
             for unit, file in units.items() if isinstance(listing := listings[unit], UnitListing)
@@ -393,7 +393,7 @@ class _KernelReader(Record, dict=True):
         usable = [struct for struct in outcome.structs if struct.bit_size is not None and not struct.problem]
         settled = {name for struct in usable for name in (struct.name, *struct.aliases)}
         parsed = tuple(replace(one, structs=tuple(usable), errors=()) for one in outcome.parsed)
-        self.outcome = self.outcome.plus(parallel.Outcome(parsed, ()))
+        self.outcome = self.outcome.plus(parallel.UnitResults(parsed, ()))
         return {name: files for name, files in places.items() if name not in settled}
 
     def search_private(self) -> None:
@@ -457,7 +457,7 @@ class _KernelReader(Record, dict=True):
                 replace(unit, structs=tuple(s for s in unit.structs if s not in structs))
                 for unit in self.outcome.parsed
             )
-            self.outcome = parallel.Outcome(tuple(parsed), self.outcome.failed)
+            self.outcome = parallel.UnitResults(tuple(parsed), self.outcome.failed)
 
     def _note_non_structs(self, places: dict[str, list[str]]) -> None:
         """Note names of something other than a struct, such as gfp_t, or of one that an option disables.

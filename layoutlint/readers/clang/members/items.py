@@ -16,10 +16,10 @@ from layoutlint.readers.clang.members.pieces import (
     BRANCH_ENDS,
     CONDITIONS,
     PAIRED,
-    Body,
+    BodyText,
     CannotMove,
-    Lines,
     Piece,
+    TextLines,
     Token,
     scan,
 )
@@ -104,7 +104,7 @@ class Cluster(Record, frozen=True):
         return next((piece for piece in self.pieces if piece.kind == "directive"), None)
 
 
-def clusters(lines: Lines, body: Body) -> Iterator[Cluster]:
+def clusters(lines: TextLines, body: BodyText) -> Iterator[Cluster]:
     """Yield the pieces of a body by the lines that they share."""
     first, last = lines.number(body.start), lines.number(body.end)
     pieces: list[Piece] = []
@@ -119,12 +119,12 @@ def clusters(lines: Lines, body: Body) -> Iterator[Cluster]:
             pieces.append(piece)
 
 
-def items_of(lines: Lines, body: Body, struct: Struct) -> tuple[Item, ...]:
+def items_of(lines: TextLines, body: BodyText, struct: Struct) -> tuple[Item, ...]:
     """Return the items of a body, which has the fields of a struct; raises CannotMove if it has not."""
-    return tuple(_Builder(lines, body, struct, located_clusters(lines, body, struct)).build())
+    return tuple(_ItemBuilder(lines, body, struct, located_clusters(lines, body, struct)).build())
 
 
-def located_clusters(lines: Lines, body: Body, struct: Struct) -> list[Cluster]:
+def located_clusters(lines: TextLines, body: BodyText, struct: Struct) -> list[Cluster]:
     """Return the pieces by the lines that they share, with the fields that each line declares.
 
     Raises CannotMove if the text has other fields than the struct.
@@ -183,11 +183,11 @@ def _shown_name(member: Field) -> str:
     return "a nameless member" if member.name is None else f"`{member.name}`"
 
 
-class _Builder(Record):
+class _ItemBuilder(Record):
     """Makes items of clusters; `at` is the next one."""
 
-    lines: Lines
-    body: Body
+    lines: TextLines
+    body: BodyText
     struct: Struct
     clusters: list[Cluster]
     at: int = 0
@@ -308,7 +308,7 @@ class _Builder(Record):
             is_commented, is_parted, tuple(_marks(tokens)),
         )  # fmt: skip
 
-    def _body_of_nameless(self, cluster: Cluster) -> Body | None:
+    def _body_of_nameless(self, cluster: Cluster) -> BodyText | None:
         """Return the body of a struct without a name whose members are fields; None for other code."""
         if len(cluster.fields) < 2 or len(cluster.code) > 1 or cluster.tokens[0].text != "struct":
             return None
@@ -322,12 +322,12 @@ class _Builder(Record):
             depth += token.text == "{"
         return None if brace is None else scan(self.lines, brace)
 
-    def _group_of_nameless(self, cluster: Cluster, body: Body, shown: str) -> Item:
+    def _group_of_nameless(self, cluster: Cluster, body: BodyText, shown: str) -> Item:
         """Return a struct without a name as a group of its members, whose braces stay."""
         start = self.pending[0].start if self.pending else cluster.start
         self.pending.clear()
         own = _locate_fields(list(clusters(self.lines, body)), self.struct, cluster.fields)
-        items = _Builder(self.lines, body, self.struct, own).build()
+        items = _ItemBuilder(self.lines, body, self.struct, own).build()
         return Item("group", start, cluster.end, cluster.first_line, shown, (), tuple(items))
 
     def _reason(self, cluster: Cluster, shown: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
 from layoutlint.readers.clang.members.items import Item
-from layoutlint.readers.clang.members.pieces import Lines
+from layoutlint.readers.clang.members.pieces import TextLines
 from layoutlint.readers.clang.members.reorder import parse_body
 
 
@@ -37,7 +37,7 @@ def outlines(text: str, struct: Struct) -> dict[int, Outline]:
     }
 
 
-def _declarations(lines: Lines, items: Sequence[Item]) -> Iterator[tuple[Item, int]]:
+def _declarations(lines: TextLines, items: Sequence[Item]) -> Iterator[tuple[Item, int]]:
     """Yield what declares fields, with its lines, and those of the directives around it alone."""
     for item in items:
         count = lines.number(item.end - 1) - lines.number(item.start) + 1

@@ -91,7 +91,7 @@ class Piece(Record, frozen=True):
     """The name of a directive; for a declaration the first directive within it that is no condition."""
 
 
-class Body(Record, frozen=True):
+class BodyText(Record, frozen=True):
     """The text between the braces of a struct: `start` is after the opening one, `end` at the closing one."""
 
     start: int
@@ -99,7 +99,7 @@ class Body(Record, frozen=True):
     pieces: tuple[Piece, ...]
 
 
-class Lines:
+class TextLines:
     """The lines of a text, which end as libclang has it: `\\n` or `\\r\\n`."""
 
     def __init__(self, text: str) -> None:
@@ -134,7 +134,7 @@ class _Condition(Record):
 class _Scanner(Record):
     """Splits a body into pieces, from its opening brace to the brace that closes it."""
 
-    lines: Lines
+    lines: TextLines
     pieces: list[Piece] = field(default_factory=list)
     conditions: list[_Condition] = field(default_factory=list)
     tokens: list[Token] = field(default_factory=list)
@@ -148,7 +148,7 @@ class _Scanner(Record):
     """Whether the declaration waits for its semicolon."""
     word: str = ""
 
-    def scan(self, start: int) -> Body:
+    def scan(self, start: int) -> BodyText:
         text, position = self.lines.text, start
         is_line_start = False
         while (token := _TOKEN.search(text, position)) is not None:
@@ -165,7 +165,7 @@ class _Scanner(Record):
                 is_line_start = False
                 if token[0] == "}" and not self.depth:
                     self._close(token.start())
-                    return Body(start, token.start(), tuple(self.pieces))
+                    return BodyText(start, token.start(), tuple(self.pieces))
                 self._code(Token(token[0], token.start(), token.end()))
         raise self._refusal("the struct has no closing brace", start)
 
@@ -273,7 +273,7 @@ class _Scanner(Record):
         self.first, self.level = condition.start, len(self.conditions)
 
 
-def scan(lines: Lines, start: int) -> Body:
+def scan(lines: TextLines, start: int) -> BodyText:
     """Return the body whose opening brace ends at an offset; raises CannotMove if it cannot be split."""
     body = _Scanner(lines).scan(start)
     lone = _LONE_RETURN.search(lines.text, 0, body.end)
@@ -313,7 +313,7 @@ def _may_be_macro(word: str) -> bool:
     return word in _MARKERS or (is_name and word not in KEYWORDS and not is_attribute)
 
 
-def _macro_lines(lines: Lines, tokens: tuple[Token, ...]) -> list[int]:
+def _macro_lines(lines: TextLines, tokens: tuple[Token, ...]) -> list[int]:
     """Return where the code behind each macro begins that is on lines of its own before a declaration."""
     starts: list[int] = []
     at = 0
@@ -334,7 +334,7 @@ def _begins_declaration(tokens: tuple[Token, ...], at: int) -> bool:
     return first.text in KEYWORDS or following.is_word or following.text in ("*", "(")
 
 
-def _are_macros(lines: Lines, tokens: list[Token]) -> bool:
+def _are_macros(lines: TextLines, tokens: list[Token]) -> bool:
     """Return whether some code is only macros, each on lines of its own."""
     at = 0
     while at < len(tokens):

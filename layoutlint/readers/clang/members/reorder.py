@@ -9,7 +9,7 @@ from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.readers.clang.members import items, pieces
 from layoutlint.readers.clang.members.items import Item
-from layoutlint.readers.clang.members.pieces import CONDITIONS, Body, CannotMove, Lines, Token
+from layoutlint.readers.clang.members.pieces import CONDITIONS, BodyText, CannotMove, TextLines, Token
 from layoutlint.readers.clang.members.restrictions import Restriction, Shown, ranks_of, restrictions_of
 from layoutlint.readers.clang.members.shared_lines import separate_lines
 
@@ -32,8 +32,8 @@ class MemberText(Record, frozen=True):
 class ParsedText(Record, frozen=True):
     """A file with the items of a struct's body."""
 
-    lines: Lines
-    body: Body
+    lines: TextLines
+    body: BodyText
     items: tuple[Item, ...]
 
 
@@ -121,7 +121,7 @@ def parse_body(text: str, struct: Struct) -> ParsedText:
         raise CannotMove("the members of a union are all at its start", line)
     if struct.randomised is not None:
         raise CannotMove("the build puts the members into a random order", line)
-    lines = Lines(text)
+    lines = TextLines(text)
     body = pieces.scan(lines, _opening(lines, struct, line))
     return ParsedText(lines, body, items.items_of(lines, body, struct))
 
@@ -131,7 +131,7 @@ _FARTHEST = 1 << 16
 _KEYWORDS = {"struct", "union"}
 
 
-def _opening(lines: Lines, struct: Struct, line: int) -> int:
+def _opening(lines: TextLines, struct: Struct, line: int) -> int:
     """Return the offset behind the brace of a struct that is declared at a line; raises CannotMove."""
     if line > len(lines):
         raise CannotMove("the file has fewer lines than when it was read", line)

@@ -9,7 +9,7 @@ from itertools import pairwise
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field, Struct
 from layoutlint.readers.clang.members.items import Cluster, located_clusters
-from layoutlint.readers.clang.members.pieces import Body, Lines, Piece
+from layoutlint.readers.clang.members.pieces import BodyText, Piece, TextLines
 
 _TYPES = frozenset(("struct", "union"))
 _TAB = "\t"
@@ -23,7 +23,7 @@ class SeparateText(Record, frozen=True):
     """The struct with the lines of its fields in `text`."""
     line_starts: tuple[int, ...]
     """For each line of `text` the offset in the old text at which it begins."""
-    old_lines: Lines
+    old_lines: TextLines
 
     def old_line(self, line: int) -> int:
         """Return the line of the old text that a line comes from."""
@@ -38,7 +38,9 @@ class _Edit(Record, frozen=True):
     new: str
 
 
-def separate_lines(lines: Lines, body: Body, struct: Struct, kept: Collection[int] = ()) -> SeparateText:
+def separate_lines(
+    lines: TextLines, body: BodyText, struct: Struct, kept: Collection[int] = ()
+) -> SeparateText:
     """Return a text without declarations on shared lines, as far as each shows which fields it declares.
 
     Lines with comments or directives stay: a comment can be about each of their declarations. So do lines
@@ -94,7 +96,9 @@ def _declares(field: Field, piece: Piece, words: set[str]) -> bool:
     return texts[-2:] == ["}", ";"] and texts[0] in _TYPES
 
 
-def _edits(lines: Lines, body: Body, cluster: Cluster, clusters: Sequence[Cluster]) -> Iterator[_Edit]:
+def _edits(
+    lines: TextLines, body: BodyText, cluster: Cluster, clusters: Sequence[Cluster]
+) -> Iterator[_Edit]:
     """Yield the line breaks between some declarations, and between them and a brace on their line."""
     text, code = lines.text, cluster.code
     ending = "\r\n" if "\r\n" in text[body.start : lines.start(lines.number(body.end) + 1)] else "\n"
@@ -112,12 +116,12 @@ def _edits(lines: Lines, body: Body, cluster: Cluster, clusters: Sequence[Cluste
         yield _Edit(code[-1].end, body.end, f"{ending}{outer}")
 
 
-def _indentation(lines: Lines, offset: int) -> str:
+def _indentation(lines: TextLines, offset: int) -> str:
     line = lines.text[lines.start(lines.number(offset)) : offset]
     return line[: len(line) - len(line.lstrip())]
 
 
-def _apply(lines: Lines, struct: Struct, edits: Sequence[_Edit], places: dict[int, int]) -> SeparateText:
+def _apply(lines: TextLines, struct: Struct, edits: Sequence[_Edit], places: dict[int, int]) -> SeparateText:
     """Return the changed text; `places` are the offsets of the declarations of fields that get new lines."""
     old = lines.text
     parts: list[str] = []
@@ -129,7 +133,7 @@ def _apply(lines: Lines, struct: Struct, edits: Sequence[_Edit], places: dict[in
         ends.append(edit.end)
         shifts.append(shifts[-1] + len(edit.new) - (edit.end - edit.start))
     text = "".join((*parts, old[position:]))
-    new_lines = Lines(text)
+    new_lines = TextLines(text)
 
     def new_line(offset: int) -> int:
         return new_lines.number(offset + shifts[bisect_right(ends, offset) - 1])

@@ -47,7 +47,6 @@ ADDRX: Final = form("addrx")
 ADDRX_OFFSET: Final = form("LLVM_addrx_offset")
 UDATA: Final = form("udata")
 SDATA: Final = form("sdata")
-_DATA16: Final = form("data16")
 NUMBERS: Final = frozenset(
     form(name) for name in ("data1", "data2", "data4", "data8", "udata", "flag", "sec_offset")
 )
