@@ -242,7 +242,7 @@ def whole_runs(
     def run_and_keep(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
         done = run(*arguments, **options)
         outputs.append(f"{done.args[0]}: {done.returncode}")
-        outputs.extend(_printed(text, names) for text in (done.stdout, done.stderr) if text)
+        outputs.extend(_output_of(text, names) for text in (done.stdout, done.stderr) if text)
         return done
 
     run = request.module.run
@@ -252,7 +252,7 @@ def whole_runs(
         golden_row(outputs)
 
 
-def _printed(text: str, names: dict[str, str]) -> Any:
+def _output_of(text: str, names: dict[str, str]) -> Any:
     """Return what a command printed, as JSON or as lines, the same wherever the folders are and on every day.
 
     The identity of commits and builds is left out.

@@ -8,7 +8,7 @@ from layoutlint.geometry.allocation_room import AllocationRoom, allocation_room
 from layoutlint.geometry.layout import Layout
 from layoutlint.model.storage import ANY, Storage
 from layoutlint.model.structs import Source
-from tests.command.test_allocation_room import slab
+from tests.commands.test_allocation_room import slab
 from tests.harness.build import flexible, member, struct
 
 HERE = Source("r.toml", 1)

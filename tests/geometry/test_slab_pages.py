@@ -9,7 +9,7 @@ from layoutlint.geometry.slab_pages import compute_slab, hwcache_alignment, obje
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Source
 from layoutlint.model.target import target_named
-from tests.command.test_allocation_room import slab
+from tests.commands.test_allocation_room import slab
 
 SIZES = sorted({*range(8, 512, 8), *range(512, 40_000, 248), *(4096 * n + d for n in range(1, 9) for d in (-8, 0, 8))})
 

@@ -17,10 +17,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from layoutlint.workers import sandbox
-
 from layoutlint.files import accesses
 from layoutlint.readers.clang import limits
+from layoutlint.workers import sandbox
 from tests.harness import same_process
 from tests.harness.runs import enter
 

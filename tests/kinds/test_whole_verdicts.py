@@ -1,5 +1,5 @@
 """What the tables of the kinds leave open: the fields of every verdict, its advice, both for other placements, and the
-conditions in C (tests/command/test_asserts_random.py compiles them).
+conditions in C (tests/commands/test_asserts_random.py compiles them).
 
 The texts in `golden/` are for review: `pytest --rewrite-goldens` writes them.
 """

@@ -175,6 +175,15 @@ def test_every_place_of_a_change_exists():
     assert [path for path in paths if not any((ROOT / top / path).exists() for top in ("", "layoutlint"))] == []
 
 
+def test_tests_stand_where_their_code_does():
+    """A folder of tests is named like a package, a module that has several files of tests, or what is tested besides the package."""
+    besides = {"compilers", "harness", "oracles", "project", "real", "rules", "tools"}
+    folders = {path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")}
+    own = [folder for folder in folders if folder.parts and folder.parts[0] not in besides]
+    package = ROOT / "layoutlint"
+    assert [str(each) for each in own if not ((package / each).is_dir() or (package / f"{each}.py").is_file())] == []
+
+
 def test_every_document_is_in_the_list():
     listed = {target for path, target, _ in LINKS if path == ROOT / "docs/README.md"}
     assert {path.name for path in (ROOT / "docs").glob("*.md")} - listed == {"README.md"}

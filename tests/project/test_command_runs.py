@@ -139,19 +139,19 @@ ELSEWHERE: dict[tuple[str, str], tuple[str, str]] = {
     ("docs/diff.md", "bisect address-space-i-mmap-apart-from-rwsem v6.12..v7.2 --build build"): (
         "needs a history of Linux", "tests/real/test_bisect.py::test_the_version_in_which_a_rule_got_worse"
     ),
-    ("docs/distributed.md", "survey run job.toml --store /shared/store --scheduler tls://build.example.org:8786"): ("needs a cluster", "tests/command/test_survey_with_tls.py::test_the_commands_with_tls"),
-    ("docs/distributed.md", "survey run /srv/vmlinux/* --store /srv/store --scheduler tls://127.0.0.1:8786"): ("needs a cluster", "tests/command/test_survey_with_tls.py::test_the_commands_with_tls"),
-    ("docs/readers.md", "check compile_commands.json --query-driver '/usr/bin/*gcc*'"): ("needs gcc", "tests/command/test_query_driver.py::test_a_real_cross_compiler"),
-    ("docs/survey.md", "survey run job.toml --store store --scheduler tls://build.example.org:8786"): ("needs a cluster", "tests/command/test_survey_with_tls.py::test_the_commands_with_tls"),
+    ("docs/distributed.md", "survey run job.toml --store /shared/store --scheduler tls://build.example.org:8786"): ("needs a cluster", "tests/commands/test_survey_with_tls.py::test_the_commands_with_tls"),
+    ("docs/distributed.md", "survey run /srv/vmlinux/* --store /srv/store --scheduler tls://127.0.0.1:8786"): ("needs a cluster", "tests/commands/test_survey_with_tls.py::test_the_commands_with_tls"),
+    ("docs/readers.md", "check compile_commands.json --query-driver '/usr/bin/*gcc*'"): ("needs gcc", "tests/commands/test_query_driver.py::test_a_real_cross_compiler"),
+    ("docs/survey.md", "survey run job.toml --store store --scheduler tls://build.example.org:8786"): ("needs a cluster", "tests/commands/test_survey_with_tls.py::test_the_commands_with_tls"),
     ("docs/downloads.md", "check /usr/bin/program --pack generic --debuginfod"): ("needs a network", "tests/readers/downloads/test_debuginfod.py::test_a_file_without_debug_information_is_completed"),
     ("docs/downloads.md", "show build-id:4e1ad18c8ac1b8a1b9c1c9d7ed25f1d0e4a3fd27 ring --debuginfod"): ("needs a network", "tests/readers/downloads/test_debuginfod.py::test_an_input_by_build_id"),
     ("docs/downloads.md", "show https://example.org/vmlinux-dbg.deb:usr/lib/debug/vmlinux address_space"): ("needs a network", "tests/readers/downloads/test_urls.py::test_layouts"),
     ("docs/generic.md", "check --pack generic vmlinux --uses linux/mm --uses linux/fs -- O=build"): ("needs a built kernel", "tests/real/test_generic.py::test_the_ten_highest_are_those_of_the_document"),
     ("docs/security.md", "check build/compile_commands.json --policy-from origin/main"): (
-        "needs a build system", "tests/command/test_policy_flags.py::test_a_database_that_a_step_made"
+        "needs a build system", "tests/commands/test_policy_flags.py::test_a_database_that_a_step_made"
     ),
     ("docs/infer.md", "infer linux/mm linux/kernel -- O=build"): ("needs a built kernel", "tests/real/test_clang_trees.py::test_a_private_struct_from_sources_alone"),
-    ("docs/infer.md", "infer linux/mm vmlinux -- O=build"): ("needs a built kernel", "tests/command/test_infer.py::test_layouts_of_a_compiled_file"),
+    ("docs/infer.md", "infer linux/mm vmlinux -- O=build"): ("needs a built kernel", "tests/commands/test_infer.py::test_layouts_of_a_compiled_file"),
     ("docs/randomised-layouts.md", "show vmlinux path file_operations --randstruct gcc-full --seed scripts/basic/randstruct.seed --randomized path,file_operations"): (
         "needs a built kernel", "tests/randstruct/test_builds.py::test_a_seed_that_is_given_overrides"
     ),

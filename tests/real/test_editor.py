@@ -17,7 +17,7 @@ from lsprotocol.types import (
 )
 
 from layoutlint.readers.clang.kernel import tree
-from tests.command.test_lsp_limits import kilobytes, workers
+from tests.commands.test_lsp_limits import kilobytes, workers
 from tests.harness.editor import Editor
 from tools.bench import edits
 

@@ -19,13 +19,14 @@ from layoutlint.commands.schema import FILES as FILE_NAMES
 from layoutlint.commands.schema import NAMES
 from layoutlint.commands.survey.command import REPORT_FORMATS as SURVEY_REPORT_FORMATS
 from layoutlint.reports import FORMATS
-from tests.command import test_diff_uses, test_generic_uses
-from tests.evidence.measurement.sample import COMPARED, REFUSED, SWEPT
+from tests.commands import test_diff_uses, test_generic_uses
+from tests.commands.measure.sample import COMPARED, REFUSED, SWEPT
+from tests.commands.survey import sample as survey_sample
 from tests.harness import json_schemas, repository
 from tests.harness.command import ROOT, run
 from tests.harness.tools import fault, need
 from tests.readers.btf.btf_blob import ARRAY, FWD, INT, STRUCT, VAR, Strings, blob, record
-from tests.reports import sample, survey_sample
+from tests.reports import sample
 
 RULES = """
 [[rule]]

@@ -23,7 +23,7 @@ from time import monotonic, process_time, sleep
 from clang.cindex import Index, TranslationUnit
 
 from layoutlint.readers.clang.kernel import tree
-from tests.command.test_lsp import lenses
+from tests.commands.test_lsp import lenses
 from tests.harness.command import ROOT
 from tests.harness.editor import Editor
 from tests.real.kernels import fetch

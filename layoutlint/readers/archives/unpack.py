@@ -1,7 +1,7 @@
 """Unpacking of what can be an input into one file without a name, in a process of its own.
 
 Members are recognised by their first bytes. No member becomes a file, so its name, links and devices lead
-nowhere. The process may start no program, open no file for writing and use no network (readers/processes).
+nowhere. The process may start no program, open no file for writing and use no network (workers).
 """
 
 from __future__ import annotations

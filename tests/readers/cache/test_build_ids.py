@@ -14,7 +14,7 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch
-from tests.command.test_survey import rows, survey
+from tests.commands.test_survey import rows, survey
 from tests.harness.command import run
 from tests.harness.tools import need
 from tests.readers.archives import made

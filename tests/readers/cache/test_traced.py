@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command.test_cache import PROJECT, share, write
+from tests.commands.test_cache import PROJECT, share, write
 from tests.harness.command import ROOT
 from tests.harness.tools import need
 from tests.readers.btf.btf_blob import INT, STRUCT, blob, record

@@ -11,7 +11,7 @@ import pytest
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import DebugServers, ReadOptions
 from layoutlint.readers.downloads import urls
-from tests.command.test_survey import RULES, btf
+from tests.commands.test_survey import RULES, btf
 from tests.harness.command import WITHOUT_CACHE, run
 from tests.readers.downloads.servers import content, endless, redirect, serve
 
