@@ -15,6 +15,7 @@ import click
 
 from layoutlint import __version__
 from layoutlint.commands.group import subcommands
+from layoutlint.commands.option_records import records_by_heading
 from layoutlint.errors import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED
 
 _STATUSES = (
@@ -58,13 +59,14 @@ def _page(command: click.Command, words: tuple[str, ...]) -> Iterator[str]:
 
 
 def _options(command: click.Command) -> Iterator[str]:
-    context = click.Context(command)
-    options = [param for param in command.get_params(context) if isinstance(param, click.Option)]
-    records = [record for option in options if (record := option.get_help_record(context))]
-    if records:
+    by_heading = records_by_heading(command, click.Context(command), lists_all=True)
+    if by_heading:
         yield ".SH OPTIONS"
-    for names, text in records:
-        yield from (".TP", f".B {_text(names)}", _text(text))
+    for heading, records in by_heading.items():
+        if len(by_heading) > 2:  # not for a command's own and --help
+            yield f".SS {heading}"
+        for names, text in records:
+            yield from (".TP", f".B {_text(names)}", _text(text))
 
 
 def _exit_status_and_links(command: click.Command, words: tuple[str, ...]) -> Iterator[str]:

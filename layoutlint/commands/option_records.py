@@ -134,25 +134,32 @@ class OptionCommand(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters with those of help."""
         params = super().get_params(ctx)
-        if any(map(_is_rare, params)):
-            how: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False}
-            text = f"List all {len(options_of(self)) + 2} options."
-            params.append(click.Option(["--help-all"], callback=_print_all, help=text, **how))
-        return params
+        how: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False}
+        text = f"List all {len(options_of(self)) + 2} options."
+        is_same = not any(map(_is_rare, params))
+        every = click.Option(["--help-all"], callback=_print_all, help=text, hidden=is_same, **how)
+        return [*params, every]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options below their headings; rare ones only for `--help-all`."""
-        rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in _HEADINGS}
-        for param in self.get_params(ctx):
-            is_listed = ctx.meta.get(_ALL) or not _is_rare(param)
-            record = param.get_help_record(ctx) if isinstance(param, click.Option) and is_listed else None
-            if record is not None:
-                rows[_heading(param) if param in self.params else _HELP].append(record)
+        rows = records_by_heading(self, ctx, lists_all=bool(ctx.meta.get(_ALL)))
         width = max(len(name) for below in rows.values() for name, _ in below if len(name) <= _WIDEST)
         for heading, below in rows.items():
-            if below:
-                with formatter.section(heading):
-                    formatter.write_dl([(name.ljust(width), text) for name, text in below])
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), text) for name, text in below])
+
+
+def records_by_heading(
+    command: click.Command, ctx: click.Context, lists_all: bool
+) -> dict[str, list[tuple[str, str]]]:
+    """Return how help spells the options of a command, and what they do, by heading."""
+    rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in _HEADINGS}
+    for param in command.get_params(ctx):
+        is_listed = isinstance(param, click.Option) and (lists_all or not _is_rare(param))
+        record = param.get_help_record(ctx) if is_listed else None
+        if record is not None:
+            rows[_heading(param) if param in command.params else _HELP].append(record)
+    return {heading: below for heading, below in rows.items() if below}
 
 
 def takes_one_value(param: click.Parameter) -> bool:

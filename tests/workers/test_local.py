@@ -19,7 +19,7 @@ from tests.workers import task_functions
 MB = 1 << 20
 LIMITS = Limits(20, 128 * MB)
 SHORT = Limits(0.3, 128 * MB)
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def outcomes(tasks, workers: int = 2) -> dict[str, Outcome]:

@@ -13,7 +13,7 @@ import pytest
 
 from layoutlint.workers.temporary_folder import temporary_folder
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 OWNER = """
 import os, sys, time
 from layoutlint.workers.temporary_folder import temporary_folder
