@@ -56,8 +56,9 @@ def read_claims(paths: tuple[str, ...], options: Options) -> Claims | None:
 
 def stale_files(inputs: Iterable[JudgedInput], read_result: Inputs) -> Iterator[Unread]:
     """Yield the files whose comments are of another state than the inputs."""
-    for each in inputs if read_result.claims is not None else ():
-        yield from read_result.claims.stale_files(each.reading)  # type: ignore[union-attr]
+    if (claims := read_result.claims) is not None:
+        for judged in inputs:
+            yield from claims.stale_files(judged.reading)
 
 
 def add(
