@@ -560,7 +560,7 @@ _Gaps = tuple[list[tuple[int, int]], int]
 """Start and end of each gap in bits, and the end of the last member."""
 
 
-def find_gaps(members: Iterable[Place | Field], bit_size: int) -> _Gaps:
+def find_gaps(members: Iterable[Place | Field | Hole], bit_size: int) -> _Gaps:
     """Find the gaps between members. After a member of unknown size, no gap is assumed."""
     between, reached = [], 0
     for member in sorted(members, key=attrgetter("bit_offset")):
