@@ -60,44 +60,84 @@ def find_padding(layout: Layout, *, is_deep: bool = True) -> Iterator[Gap]:
     What another member of a union covers counts inside the member that does not. The elements of a flexible
     array are no part of the struct. Raises UnknownSize.
     """
-    struct = layout.struct
-    part = _Part(struct.fields, 0, layout.bit_size, struct.aggregate == "union")
-    yield from _padding(part) if is_deep else _own_padding(part)
+    part = _outermost(layout)
+    yield from _own_padding(part)
+    if is_deep:
+        yield from _nested_padding(part)
 
 
-def count_nested_bytes(layout: Layout) -> int:
-    """Return the whole bytes of padding inside members, in all elements of their arrays."""
-    nested = (gap for gap in find_padding(layout) if gap.where == "nested" and gap.is_whole)
-    return sum(gap.bit_size // 8 * gap.count for gap in nested)
+def count_nested_bytes(layout: Layout) -> int | None:
+    """Return the whole bytes of padding inside members, in all elements of their arrays.
+
+    None if the size of a member is unknown.
+    """
+    try:
+        return _nested_bytes(_outermost(layout)) if layout.is_sized else None
+    except UnknownSize:
+        return None
+
+
+_MOST_KEPT = 4096
+_kept: dict[tuple[int, int], tuple[tuple[Field, ...], int]] = {}
+"""By the identity of the members of a type and its bits: the members, which keeps the identity unique, and
+the bytes of padding in it."""
+
+
+def _nested_bytes(part: _Part) -> int:
+    if not any(member.members for member in part.fields):
+        return 0
+    hidden = sum(gap.bit_size // 8 for gap in _padding_of_nameless(part) if gap.is_whole)
+    return hidden + sum(inner.count * _bytes_in_type(inner) for inner in _inner_parts(part))
+
+
+def _bytes_in_type(part: _Part) -> int:
+    """Return the bytes of padding in one struct of a type; many structs share types."""
+    key = id(part.fields), part.bit_size
+    if key not in _kept:
+        if len(_kept) >= _MOST_KEPT:
+            _kept.clear()
+        alone = replace(part, base=0, count=1)
+        own = sum(gap.bit_size // 8 for gap in _own_padding(alone) if gap.is_whole)
+        _kept[key] = part.fields, own + _nested_bytes(alone)
+    return _kept[key][1]
+
+
+def _outermost(layout: Layout) -> _Part:
+    return _Part(layout.struct.fields, 0, layout.bit_size, layout.struct.aggregate == "union")
 
 
 def _own_padding(part: _Part) -> Iterator[Gap]:
-    for start, stop in _uncovered(part):
+    for start, stop in _find_uncovered(part):
         yield from _gaps(part, start, stop)
 
 
-def _padding(part: _Part) -> Iterator[Gap]:
-    """Yield the padding of a part, then that of its members."""
-    yield from _own_padding(part)
-    covered = [Hole(start, stop - start) for start, stop in _uncovered(part)]
-    for inner in _nameless(part):
-        yield from _hidden_padding(inner, covered)
+def _nested_padding(part: _Part) -> Iterator[Gap]:
+    """Yield the padding inside the members of a part."""
+    yield from _padding_of_nameless(part)
+    for inner in _inner_parts(part):
+        yield from _own_padding(inner)
+        yield from _nested_padding(inner)
+
+
+def _inner_parts(part: _Part) -> Iterator[_Part]:
+    """Yield the structs and unions with a name among the members; of an array, the first one."""
     for place in _places(part):
-        yield from _member_padding(part, place)
+        member = place.field
+        if member.members and not place.is_flexible and place.element_bits:
+            first = f"{place.path}{'[0]' * len(member.dims)}"
+            yield _Part(
+                member.members, place.bit_offset, place.element_bits, member.aggregate == "union", first,
+                f"{first}.", part.count * prod(length or 0 for length in member.dims), ("nested", "nested"),
+            )  # fmt: skip
 
 
-def _member_padding(part: _Part, place: Place) -> Iterator[Gap]:
-    member, element = place.field, place.element_bits
-    if not member.members or place.is_flexible or place.is_marker or not element:
-        return
-    first = f"{place.path}{'[0]' * len(member.dims)}"
-    elements = prod(length or 0 for length in member.dims)
-    yield from _padding(
-        _Part(
-            member.members, place.bit_offset, element, member.aggregate == "union", first, f"{first}.",
-            part.count * elements, ("nested", "nested"),
-        )
-    )  # fmt: skip
+def _padding_of_nameless(part: _Part) -> Iterator[Gap]:
+    """Yield the padding of structs without a name that other members cover."""
+    nameless = list(_nameless(part))
+    if nameless:
+        covered = [Hole(start, stop - start) for start, stop in _find_uncovered(part)]
+        for inner in nameless:
+            yield from _hidden_padding(inner, covered)
 
 
 def _hidden_padding(part: _Part, covered: list[Hole]) -> Iterator[Gap]:
@@ -105,8 +145,8 @@ def _hidden_padding(part: _Part, covered: list[Hole]) -> Iterator[Gap]:
 
     `covered` has the gaps that are yielded already, and gets the others.
     """
-    for start, stop in _uncovered(part):
-        rest, _ = find_gaps([*_within(covered, start, stop), Hole(stop, 0)], stop)
+    for start, stop in _find_uncovered(part):
+        rest, _ = find_gaps([*_clip(covered, start, stop), Hole(stop, 0)], stop)
         for low, high in rest:
             if low >= start:
                 yield from _gaps(part, low, high)
@@ -115,7 +155,7 @@ def _hidden_padding(part: _Part, covered: list[Hole]) -> Iterator[Gap]:
         yield from _hidden_padding(inner, covered)
 
 
-def _within(holes: Iterable[Hole], start: int, stop: int) -> Iterator[Hole]:
+def _clip(holes: Iterable[Hole], start: int, stop: int) -> Iterator[Hole]:
     """Yield the parts of gaps inside a range, and what is before it."""
     yield Hole(0, start)
     for hole in holes:
@@ -137,12 +177,12 @@ def _places(part: _Part) -> Iterator[Place]:
     return named_members(part.fields, part.prefix, part.base, part.is_union)
 
 
-def _uncovered(part: _Part) -> list[tuple[int, int]]:
+def _find_uncovered(part: _Part) -> list[tuple[int, int]]:
     """Return start and end of the gaps between the members of a part, and behind them."""
     if not part.fields:
         return []  # nothing, or unnamed bit-fields alone
     end = part.base + part.bit_size
-    members: list[Place | Hole] = [Hole(0, part.base), *_unnamed_bits(part.fields, part.base)]
+    members: list[Place | Hole] = [Hole(0, part.base), *_declared_holes(part.fields, part.base)]
     for place in _places(part):
         if place.bit_size is None:
             raise UnknownSize(place.path)
@@ -151,14 +191,14 @@ def _uncovered(part: _Part) -> list[tuple[int, int]]:
     return [*gaps, (reached, end)] if reached < end else gaps
 
 
-def _unnamed_bits(fields: tuple[Field, ...], base: int) -> Iterator[Hole]:
+def _declared_holes(fields: tuple[Field, ...], base: int) -> Iterator[Hole]:
     """Yield the unnamed bit-fields that the input states, as bits that are no padding."""
     for member in fields:
         start = base + member.bit_offset
         for offset, width in member.unnamed_bits or ():
             yield Hole(start + offset, width)
         if member.name is None:
-            yield from _unnamed_bits(member.members, start)
+            yield from _declared_holes(member.members, start)
 
 
 def _gaps(part: _Part, start: int, stop: int) -> Iterator[Gap]:

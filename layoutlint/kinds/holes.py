@@ -57,7 +57,9 @@ class Holes(Record, frozen=True):
         "\n"
         "Members count as used, reserved ones too, and so do unnamed bit-fields (`unsigned : 5`) in C\n"
         "sources. DWARF, BTF and snapshots do not state these. With `bits`, such an input makes the outcome\n"
-        "unknown if it depends on a gap beside a bit-field. Without, the whole bytes of that gap count.\n"
+        "unknown if it depends on a gap beside a bit-field; without, the whole bytes of that gap count. An\n"
+        "unnamed bit-field that is beside no other one counts as padding there.\n"
+        "\n"
         "Elements of a flexible array are no part of the struct. The base does not matter.",
         "Order the fields by decreasing alignment, or put small ones into the holes. If the layout must\n"
         "stay, declare reserved members there. If a hole keeps fields apart on purpose, write it as an\n"

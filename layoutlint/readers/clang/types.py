@@ -364,7 +364,7 @@ class Types(Record):
             is_function_pointer=self._is_function_pointer(ctype),
             underlying_types=self._underlying_types(ctype, cursor),
             flexible_bits=shape.flexible_bits,
-            unnamed_bits=(),
+            unnamed_bits=() if is_bits else None,
         )
 
     def _member_type(self, member: Cursor, ctype: Type) -> CType:
