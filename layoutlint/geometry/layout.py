@@ -401,6 +401,14 @@ def _walk(scope: _Scope, depth: int | None) -> Iterator[Place]:
             yield from _walk(_scope_of(place), None if depth is None else depth - 1)
 
 
+def flexible_end(member: Field) -> Place | None:
+    """Return the flexible array at the end of a struct that is a member, with its path in that struct.
+
+    None if there is none. For an array of structs, it is that of an element.
+    """
+    return _find_open_end(member.members, "", 0, member.aggregate == "union")
+
+
 def _find_open_end(fields: tuple[Field, ...], prefix: str, base: int, is_union: bool) -> Place | None:
     """Return the flexible array at the end of some members, at any depth; None for none."""
     for member in fields if is_union else fields[-1:]:
@@ -560,7 +568,7 @@ _Gaps = tuple[list[tuple[int, int]], int]
 """Start and end of each gap in bits, and the end of the last member."""
 
 
-def find_gaps(members: Iterable[Place | Field], bit_size: int) -> _Gaps:
+def find_gaps(members: Iterable[Place | Field | Hole], bit_size: int) -> _Gaps:
     """Find the gaps between members. After a member of unknown size, no gap is assumed."""
     between, reached = [], 0
     for member in sorted(members, key=attrgetter("bit_offset")):

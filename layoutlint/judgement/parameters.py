@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from layoutlint.model.paths import is_pattern
+from layoutlint.phrases import name_hint
 
 
 def need_fields(fields: tuple[str, ...], key: str = "fields") -> None:
@@ -19,6 +20,16 @@ def need_distinct(fields: tuple[str, ...], key: str) -> None:
         if path in paths:
             raise ValueError(f"`{key}` names `{path}` twice")
         paths.add(path)
+
+
+def need_choices(key: str, words: tuple[str, ...], choices: tuple[str, ...]) -> None:
+    """Require at least one word, all of them from some choices, and none twice."""
+    if not words:
+        raise ValueError(f"`{key}` needs at least one of {', '.join(f'`{word}`' for word in choices)}")
+    for word in words:
+        if word not in choices:
+            raise ValueError(f"`{key}` cannot have `{word}`{name_hint(word, choices)}")
+    need_distinct(words, key)
 
 
 def need_several(fields: tuple[str, ...], purpose: str) -> None:

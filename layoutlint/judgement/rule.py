@@ -49,6 +49,8 @@ class Key(Record, frozen=True):
     required: bool = False
     inside: str = ""
     """The key that names an array: if it is given, these paths are relative to an element."""
+    choices: tuple[str, ...] = ()
+    """The words that can be in its list; empty for any."""
 
     @property
     def parameter(self) -> str:

@@ -103,6 +103,10 @@ class Field(Record, frozen=True, gc=False):
     input does not state it. Not compared."""
     possible_bits: tuple[int, ...] = ()
     """If `bit_size` is None, all sizes that it can have, if these are known; else empty. Not compared."""
+    unnamed_bits: tuple[tuple[int, int], ...] | None = None
+    """The unnamed bit-fields declared after the field, and those before the first one: from which bit after
+    the field's first, and how many bits. Of a bit-field, None if the input does not state them. Not
+    compared."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Field) and self._key == other._key

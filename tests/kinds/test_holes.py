@@ -1,8 +1,9 @@
-"""`holes`, as one table."""
+"""`holes`, as one table, and against the warnings of compilers."""
 
 from __future__ import annotations
 
 from layoutlint.kinds.holes import Holes
+from layoutlint.model.record import replace
 from tests.harness.build import member, struct
 from tests.kinds.cases import (  # fmt: skip
     BROKEN,
@@ -15,9 +16,19 @@ from tests.kinds.cases import (  # fmt: skip
     check,
     table,
 )
-from tests.kinds.structs import BITS, HIDDEN, TAIL, UNION, WORDS  # fmt: skip
+from tests.kinds.structs import BITS, HIDDEN, TAIL, UNION, WORDS, array  # fmt: skip
 
 ONE = struct("one", 24, member("a", 0, 4), member("b", 8, 8), member("c", 16, 4))
+STATED = replace(BITS, fields=tuple(replace(each, unnamed_bits=()) for each in BITS.fields))
+DECLARED = replace(BITS, fields=tuple(replace(each, unnamed_bits=((10, 15),) if each.name == "count" else ()) for each in BITS.fields))
+INNER_HIDDEN = struct("outer", 24, member("in", 0, 24, *HIDDEN.fields))
+ALL = ("holes", "tail", "nested", "bits")
+INNER = member("in", 8, 12, member("c", 0, 1), member("x", 4, 4), member("s", 8, 2))
+NESTED = struct("outer", 24, member("a", 0, 8), INNER)
+DEEP = struct("deep", 80, member("a", 0, 8), array("row", 8, 6, 12, *INNER.members))
+CHOICE = struct("choice", 16, member("a", 0, 8), member(
+    None, 8, 8, member(None, 0, 8, member("c", 0, 1), member("x", 4, 2)), member("l", 0, 8), aggregate="union",
+))
 MANY = struct("many", 64, *(member(f"f{at}", at * 8, 4) for at in range(8)))
 
 CASES = [
@@ -40,9 +51,46 @@ CASES = [
          {}, KEPT, (), "0 bytes are in 0 holes"),
     Case("inside an anonymous one is ours", struct("s", 32, member(None, 0, 24, member("a", 0, 8), member("b", 16, 8)), member("z", 24, 8)),
          {}, BROKEN, (), "8 bytes are in 1 hole, 0 allowed: 8..15 before `b`"),
+    Case("tail", ONE, {"count": ("tail",)}, BROKEN, (), "4 bytes are in 1 gap, 0 allowed: 20..23 at the end",
+         advice="move or narrow fields so that 4 of these bytes are used, or declare reserved members there"),
+    Case("no tail", WORDS, {"count": ALL}, KEPT, (), "0 bytes are in 0 gaps"),
+    Case("nested", NESTED, {"count": ("nested",)}, BROKEN, (),
+         "5 bytes are in 2 gaps, 0 allowed: 9..11 before `in.x`, 18..19 at the end of `in`",
+         advice="move or narrow fields so that 5 of these bytes are used, or declare reserved members there"),
+    Case("nested, not its own", NESTED, {"count": ("holes",)}, KEPT, (), "0 bytes are in 0 holes"),
+    Case("nested and its own", NESTED, {"count": ("nested", "tail"), "max": 8}, BROKEN, (),
+         "9 bytes are in 3 gaps, 8 allowed: 20..23 at the end, 9..11 before `in.x`, 18..19 at the end of `in`",
+         advice="move or narrow fields so that 1 of these bytes are used, or declare reserved members there"),
+    Case("in each element", DEEP, {"count": ("nested",)}, BROKEN, (),
+         "30 bytes are in 2 gaps, 0 allowed: 9..11 before `row[0].x`, in each of 6 elements, "
+         "18..19 at the end of `row[0]`, in each of 6 elements",
+         advice="move or narrow fields so that 30 of these bytes are used, or declare reserved members there"),
+    Case("what another member of a union covers", CHOICE, {"count": ("nested",)}, BROKEN, (),
+         "5 bytes are in 2 gaps, 0 allowed: 9..11 before `x`, 14..15 behind `x`",
+         advice="move or narrow fields so that 5 of these bytes are used, or declare reserved members there"),
+    Case("the union itself has none", CHOICE, {"count": ("holes", "tail")}, KEPT, (), "0 bytes are in 0 gaps"),
+    Case("bits", STATED, {"count": ("bits", "tail")}, BROKEN, (), "7 bits are in 1 gap, 0 allowed: 7 bits at 2:1 before `id`",
+         advice="move or narrow fields so that 7 of the bits are used, or declare reserved members there"),
+    Case("bits and bytes", STATED, {"count": ALL, "max": 1}, BROKEN, (),
+         "1 bytes and 7 bits are in 2 gaps, 1 allowed: 7 bits at 2:1 before `id`, 3..3 before `id`",
+         advice="move or narrow fields so that 7 of the bits are used, or declare reserved members there"),
+    Case("an unnamed bit-field", DECLARED, {"count": ALL}, KEPT, (), "0 bytes are in 0 gaps"),
+    Case("an unnamed bit-field is no hole", DECLARED, {}, KEPT, (), "0 bytes are in 0 holes"),
+    Case("few bits that nobody states", BITS, {"count": ALL, "max": 2}, KEPT, (), "1 bytes and 7 bits are in 2 gaps"),
 ]  # fmt: skip
-REFUSALS = [Refusal("negative", {"max": -1}, "`max` is -1, and must be at least 0")]
-UNTOLD = [Untold("size not known", HIDDEN, {}, "the size of `b` is not known")]
+REFUSALS = [
+    Refusal("negative", {"max": -1}, "`max` is -1, and must be at least 0"),
+    Refusal("nothing", {"count": ()}, "`count` needs at least one of `holes`, `tail`, `nested`, `bits`"),
+    Refusal("another word", {"count": ("holes", "tails")}, "`count` cannot have `tails` (did you mean `tail`?)"),
+    Refusal("a word twice", {"count": ("bits", "bits")}, "`count` names `bits` twice"),
+]
+UNTOLD = [
+    Untold("size not known", HIDDEN, {}, "the size of `b` is not known"),
+    Untold("size of an inner one not known", INNER_HIDDEN, {"count": ("nested",)}, "the size of `in.b` is not known"),
+    Untold("unnamed bit-fields not stated", BITS, {"count": ALL},
+           "the input does not state unnamed bit-fields, and one may be declared at 7 bits at 2:1 before `id`, "
+           "3..3 before `id`; check the C source"),
+]  # fmt: skip
 
 
 @table(CASES)

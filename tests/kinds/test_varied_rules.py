@@ -20,7 +20,7 @@ from layoutlint.geometry.layout import Layout
 from layoutlint.geometry.placement import STANDARD_ATTRIBUTE, placements
 from layoutlint.judgement.c_assertion import CannotAssert
 from layoutlint.judgement.context import Access, CannotTell, Context
-from layoutlint.judgement.rule import Kind
+from layoutlint.judgement.rule import Key, Kind
 from layoutlint.judgement.verdict import Verdict
 from layoutlint.kinds import KINDS, find_kind
 from layoutlint.kinds.c_conditions import conditions
@@ -59,8 +59,8 @@ def paths_of(struct: Struct) -> tuple[list[str], list[str]]:
     return [place.path for place in fields], [place.path for place in fields if place.field.dims]
 
 
-def value_of(chance: Random, struct: Struct, name: str, kind: str) -> Any:
-    match kind:
+def value_of(chance: Random, struct: Struct, key: Key) -> Any:
+    match key.type:
         case "paths":
             return chosen_paths(chance, struct, 0 if chance.random() < 0.1 else 1, 4)
         case "groups":
@@ -68,11 +68,11 @@ def value_of(chance: Random, struct: Struct, name: str, kind: str) -> Any:
         case "path":
             return chosen_paths(chance, struct, 1, 1)[0]
         case "integer":
-            return chance.choice(NUMBERS[name])
+            return chance.choice(NUMBERS[key.name])
         case "boolean":
             return chance.random() < 0.6
         case "words":
-            return tuple(chance.sample(WORD, chance.choice((0, 1, 1, 2))))
+            return tuple(chance.sample(key.choices or WORD, chance.choice((0, 1, 1, 2))))
         case _:
             return chance.choice(("r", "w", "tx", "rx"))
 
@@ -80,7 +80,7 @@ def value_of(chance: Random, struct: Struct, name: str, kind: str) -> Any:
 def parameters(chance: Random, kind: type[Kind], struct: Struct) -> dict[str, Any]:
     share = chance.choice((0.15, 0.3, 0.6))
     given = [key for key in kind.keys if key.required or chance.random() < share]
-    made = {key.parameter: value_of(chance, struct, key.name, key.type) for key in given}
+    made = {key.parameter: value_of(chance, struct, key) for key in given}
     return made if kind.name != "offset" or chance.random() < 0.1 else {**made, "fields": made["fields"][:1]}
 
 

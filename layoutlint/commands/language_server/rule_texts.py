@@ -146,8 +146,8 @@ def _values(around: Section, others: Iterable[OpenDocument]) -> Iterator[tuple[s
                     if place.path:
                         yield place.path, f"{place.field.type} at {place.extent}"
         yield from ((f"@{access}", "fields with this access") for access in ACCESSES)
-    elif key is not None and key.type == "boolean":
-        yield from (("true", ""), ("false", ""))
+    elif key is not None:
+        yield from ((word, "") for word in key.choices or ("true", "false") * (key.type == "boolean"))
 
 
 def _summary(kind: str) -> str:

@@ -25,7 +25,17 @@ from layoutlint.intent.toml.rule_tables import (
 )
 from layoutlint.intent.toml.table import Notes, Table
 from layoutlint.judgement.context import Access
-from layoutlint.judgement.rule import ACCESSES, VARIABLES, Kind, Override, Pack, Rule, Severity, StructIntent
+from layoutlint.judgement.rule import (
+    ACCESSES,
+    VARIABLES,
+    Key,
+    Kind,
+    Override,
+    Pack,
+    Rule,
+    Severity,
+    StructIntent,
+)
 from layoutlint.kinds import (
     KINDS,
     all_kinds,
@@ -486,6 +496,12 @@ def _line_pairs(table: Table, kind: Kind | None) -> bool:
     return wanted
 
 
+def _converter(key: Key) -> Callable[[object], object]:
+    if key.choices:
+        return converters.list_of(converters.choice(key.choices), "words")
+    return _CONVERT[key.type]
+
+
 def _kind(table: Table) -> Kind | None:
     """Return the kind of a rule with its parameters; None for a mistake (which is noted)."""
     name = table.require("kind", converters.choice(KINDS))
@@ -502,7 +518,7 @@ def _kind(table: Table) -> Kind | None:
     values = {}
     for key in kind.keys:
         read = table.require if key.required else table.get
-        value = read(key.name, _CONVERT[key.type])
+        value = read(key.name, _converter(key))
         if value is not None:
             values[key.parameter] = value
     if len(table.notes.mistakes) > mistakes:

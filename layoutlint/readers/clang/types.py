@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from layoutlint.errors import ReadError
 from layoutlint.model.ctype import UNKNOWN, UNTAGGED, CType, add_qualifier, array_of, function_of, pointer_to
 from layoutlint.model.declared import Member, StructDeclaration
-from layoutlint.model.record import Record, field
+from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Aggregate, Field
 from layoutlint.readers.clang import attributes, libclang, pack_pragmas
 from layoutlint.readers.clang.attributes import Alignments
@@ -265,10 +265,24 @@ class Types(Record):
             offsets = self._offsets(record, cursors)
             fields = [self._field(cursor, offset) for cursor, offset in zip(cursors, offsets, strict=True)]
             self._depth -= 1
-            self._members[key] = tuple(member for member in fields if member is not None)
+            self._members[key] = tuple(self._with_unnamed_bits(cursors, offsets, fields))
             if self.with_marks:
                 self.declared[key] = record, self._declaration(record, cursors, fields)
         return self._members[key]
+
+    def _with_unnamed_bits(
+        self, cursors: list[Cursor], offsets: Sequence[int], converted: list[Field | None]
+    ) -> Iterator[Field]:
+        """Yield the fields, with the unnamed bit-fields beside each, for which `converted` has None."""
+        named = [(at, member) for at, member in enumerate(converted) if member is not None]
+        stops = [*(at for at, _ in named[1:]), len(converted)]
+        for (at, member), start, stop in zip(named, [0, *stops], stops, strict=False):
+            unnamed = [
+                (offsets[each] - member.bit_offset, width)
+                for each in range(start, stop)
+                if each != at and (width := self.lib.clang_getFieldDeclBitWidth(cursors[each])) > 0
+            ]
+            yield replace(member, unnamed_bits=tuple(unnamed)) if unnamed else member
 
     def _refuse_too_large(self, record: Cursor, cursors: list[Cursor]) -> None:
         """Raise ReadError for a struct of which libclang states wrong offsets and sizes."""
@@ -350,6 +364,7 @@ class Types(Record):
             is_function_pointer=self._is_function_pointer(ctype),
             underlying_types=self._underlying_types(ctype, cursor),
             flexible_bits=shape.flexible_bits,
+            unnamed_bits=() if is_bits else None,
         )
 
     def _member_type(self, member: Cursor, ctype: Type) -> CType:

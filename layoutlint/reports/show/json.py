@@ -10,6 +10,7 @@ from msgspec import Meta
 from layoutlint.geometry.allocation_room import allocation_room
 from layoutlint.geometry.inner_holes import inner_holes
 from layoutlint.geometry.layout import Hole, Layout, Place
+from layoutlint.geometry.padding import count_nested_bytes
 from layoutlint.model.ctype import UNKNOWN
 from layoutlint.model.json_object import NULL, JsonObject, Natural, Positive, one_of
 from layoutlint.model.randomised import Chances, MemberChances, Randomisation
@@ -23,7 +24,9 @@ _PIECE = 256
 _RELIABLE = Meta(
     extra_json_schema={
         "if": {"properties": {"problem": {"type": "string"}}},
-        "then": {"properties": {"size": NULL, "padding": NULL, "holes": {"maxItems": 0}}},
+        "then": {
+            "properties": {"size": NULL, "padding": NULL, "nested_padding": NULL, "holes": {"maxItems": 0}}
+        },
     }
 )
 _BIT_FIELD = Meta(
@@ -75,6 +78,9 @@ class StructJson(JsonObject, frozen=True):
     """If several are possible, the one that a gap of 16 bytes or more suggests."""
     padding: Natural | None
     """The number of whole bytes behind the last field."""
+    nested_padding: Natural | None
+    """The whole bytes of padding inside members that the struct holds by value, at any depth, in each element
+    of arrays. What another member of a union covers counts. Null if the size of a member is not known."""
     free_on_line: Natural | None
     """The bytes by which it can grow before an object at the start of a line takes another line. Null if it
     ends with a flexible array, or if its size is not known."""
@@ -236,6 +242,7 @@ def struct_values(struct: Struct, files: Mapping[str, int], options: ShowOptions
         align_basis=None if layout is None or align is None else layout.align.basis,
         align_suggested=None if suggested is None else suggested.value,
         padding=None if layout is None else layout.bit_padding // 8,
+        nested_padding=None if layout is None else count_nested_bytes(layout),
         free_on_line=None if layout is None or layout.open_end else -layout.size % struct.target.line_size,
         **file_and_line(struct.source),
         origin=struct.origin,

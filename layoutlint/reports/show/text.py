@@ -8,7 +8,8 @@ from itertools import cycle
 from layoutlint.geometry import placement
 from layoutlint.geometry.allocators import LARGEST_CLASS, class_name, kmalloc_class
 from layoutlint.geometry.inner_holes import inner_holes
-from layoutlint.geometry.layout import Hole, Layout, Place
+from layoutlint.geometry.layout import Hole, Layout, Place, flexible_end
+from layoutlint.geometry.padding import count_nested_bytes
 from layoutlint.model.randomised import Chances
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Field, Struct
@@ -50,7 +51,7 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
         return
     layout = Layout(struct)
     placements = object_placements(layout, options)
-    yield line(f"  {_size(layout, placements.line_size)}")
+    yield from paragraph("  ", _size(layout, placements.line_size), options.width)
     if layout.open_end is None and layout.size:
         yield from paragraph("  ", _room(layout, placements.line_size, options), options.width)
         for sentence in allocation_phrases.rooms(
@@ -134,6 +135,9 @@ def _size(layout: Layout, line_size: int) -> str:
         words.append(f"{quantity(len(whole), 'hole')} of {quantity(sum(whole), 'byte')}")
     if layout.bit_padding >= 8:
         words.append(f"{quantity(layout.bit_padding // 8, 'byte')} of padding")
+    nested = count_nested_bytes(layout)
+    if nested:
+        words.append(f"{quantity(nested, 'byte')} of padding inside members")
     return ", ".join(words)
 
 
@@ -154,6 +158,12 @@ def _alignments(layout: Layout) -> str:
     sentence = f"its alignment is not in the debug information: it can be {', '.join(first)} or {last}"
     suggested = layout.suggested_align
     return sentence if suggested is None else f"{sentence}, of which {suggested.value} is {suggested.basis}"
+
+
+def _flexible_note(member: Field) -> str:
+    """Return a note on a member held by value that ends in a flexible array; empty for others."""
+    array = flexible_end(member) if member.name is not None else None
+    return "" if array is None else f"  (ends in the flexible array {array.path})"
 
 
 class _FieldTable(Record):
@@ -227,7 +237,7 @@ class _FieldTable(Record):
         straddle = self._straddle(place)
         return line(
             *self._letter(place),
-            f"{offset:>8} {size:>7}  {'  ' * depth}{declared}",
+            f"{offset:>8} {size:>7}  {'  ' * depth}{declared}{_flexible_note(member)}",
             (straddle, "bold red" if straddle else ""),
         )
 

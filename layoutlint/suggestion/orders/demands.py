@@ -313,6 +313,8 @@ def _adjacent(kind: Adjacent, context: Context) -> Iterator[Demand]:
 
 
 def _holes(kind: Holes, context: Context) -> Iterator[Demand]:
+    if kind.count != ("holes",):
+        raise CannotState("it counts padding other than holes")
     yield HoleBytes(kind.max)
 
 

@@ -15,7 +15,7 @@ from layoutlint.reports.show.options import ShowOptions
 from tests.harness.build import bits, flexible, member, struct
 
 KEYS = [
-    "name", "aggregate", "size", "align", "align_possible", "align_basis", "align_suggested", "padding", "free_on_line", "file", "line", "origin", "files", "aliases",
+    "name", "aggregate", "size", "align", "align_possible", "align_basis", "align_suggested", "padding", "nested_padding", "free_on_line", "file", "line", "origin", "files", "aliases",
     "problem", "randomised", "fields", "holes", "allocations",
 ]  # fmt: skip
 INNER = member("inner", 8, 16, member("x", 0, 8), member("y", 8, 4))
@@ -109,6 +109,7 @@ FACTS = [
     ("possible alignments", replace(struct("s", 192, member("a", 0, 136, align=8), align=None), unstated=Unstated.ALIGNED),
      {"align": None, "align_possible": [1, 2, 4, 8, 16, 32, 64], "align_basis": None, "align_suggested": 64}),
     ("room", struct("s", 72, member("a", 0, 72)), {"free_on_line": 56}),
+    ("padding inside", struct("s", 24, member("a", 0, 8), INNER), {"nested_padding": 4}),
     ("no room", struct("s", 128, member("a", 0, 128)), {"free_on_line": 0}),
     ("a flexible array", struct("s", 8, member("a", 0, 8), flexible("tail", 8)), {"free_on_line": None}),
     ("declared only", replace(struct("s", 0), bit_size=None, align=4), {"size": None, "align": 4, "align_basis": None, "holes": []}),

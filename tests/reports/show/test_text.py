@@ -33,6 +33,7 @@ def test_text(name, options, golden):
     golden(name, show(MIXED, **options))
 
 
+INNER = (member("c", 0, 1), member("x", 4, 4), member("s", 8, 2))
 MARKS = [
     # id, struct, options, a line of the table
     ("hole", struct("s", 16, member("a", 0, 4), member("b", 8, 8)), {}, "       4       4  (hole)"),
@@ -51,6 +52,11 @@ MARKS = [
      "  starts at the start of a line: aligned to 64 (stated by the input)"),
     ("figures", struct("s", 16, member("a", 0, 4), member("b", 8, 1)), {},
      "  16 bytes: 1 line of 64, 1 hole of 4 bytes, 7 bytes of padding"),
+    ("padding inside members", struct("s", 24, Field("in", CType("struct in", "[2]"), 0, 192, aggregate="struct", dims=(2,), members=INNER)), {},
+     "  24 bytes: 1 line of 64, 10 bytes of padding inside members"),
+    ("a flexible array held by value", struct("s", 16, member("in", 0, 8, member("n", 0, 8), flexible("rest", 8)), member("z", 8, 8)), {},
+     "       0       8  long int in  (ends in the flexible array rest)"),
+    ("a flexible array of its own", struct("s", 8, member("n", 0, 8), flexible("rest", 8)), {}, "       8       0  long int rest[]"),
     ("incomplete", replace(struct("s", 0), bit_size=None), {}, "  size ??: declared but not defined"),
     ("not believed", replace(struct("s", 8), problem="s.h:3: no type"), {}, "  layout unreliable: s.h:3: no type"),
 ]  # fmt: skip

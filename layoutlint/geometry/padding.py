@@ -1,0 +1,224 @@
+"""The padding of a struct, and of the members that it holds by value, at any depth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import prod
+from typing import Literal
+
+from layoutlint.geometry.layout import Hole, Layout, Place, find_gaps, named_members, split_gap
+from layoutlint.model.record import Record, replace
+from layoutlint.model.structs import Field
+
+Where = Literal["holes", "tail", "nested"]
+
+
+class Gap(Record, frozen=True):
+    """Whole bytes, or bits of one byte, that no member covers and no unnamed bit-field declares."""
+
+    bit_offset: int
+    """From the start of the outermost struct; for the elements of arrays, in the first one."""
+    bit_size: int
+    where: Where
+    """Between fields of the struct, at its end, or inside a member that it holds by value."""
+    place: str
+    """The place in words: "before `b`", "at the end of `ring[0]`"."""
+    count: int = 1
+    """The number of elements that have it."""
+    is_declared: bool | None = False
+    """None if the input does not state unnamed bit-fields, and one can be there: it is beside a bit-field."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it starts and ends on byte boundaries."""
+        return self.bit_offset % 8 == 0 and self.bit_size % 8 == 0
+
+
+class UnknownSize(ValueError):
+    """Raised for a field whose size the input does not state; the text is its path."""
+
+
+class _Part(Record, frozen=True):
+    """A struct or union inside another one, with its members as `named_members` has them."""
+
+    fields: tuple[Field, ...]
+    base: int
+    bit_size: int
+    is_union: bool
+    path: str = ""
+    """What messages call it; empty for the outermost struct, and for one without a name."""
+    prefix: str = ""
+    """The beginning of the paths of its members."""
+    count: int = 1
+    where: tuple[Where, Where] = ("holes", "tail")
+    """Of the gaps between its members, and of those behind them."""
+
+
+def find_padding(layout: Layout, *, is_deep: bool = True) -> Iterator[Gap]:
+    """Yield the padding of the struct, then, if `is_deep`, that inside its members.
+
+    What another member of a union covers counts inside the member that does not. The elements of a flexible
+    array are no part of the struct. Raises UnknownSize.
+    """
+    part = _outermost(layout)
+    yield from _own_padding(part)
+    if is_deep:
+        yield from _nested_padding(part)
+
+
+def count_nested_bytes(layout: Layout) -> int | None:
+    """Return the whole bytes of padding inside members, in all elements of their arrays.
+
+    None if the size of a member is unknown.
+    """
+    try:
+        return _nested_bytes(_outermost(layout)) if layout.is_sized else None
+    except UnknownSize:
+        return None
+
+
+_MOST_KEPT = 4096
+_kept: dict[tuple[int, int], tuple[tuple[Field, ...], int]] = {}
+"""By the identity of the members of a type and its bits: the members, which keeps the identity unique, and
+the bytes of padding in it."""
+
+
+def _nested_bytes(part: _Part) -> int:
+    if not any(member.members for member in part.fields):
+        return 0
+    hidden = sum(gap.bit_size // 8 for gap in _padding_of_nameless(part) if gap.is_whole)
+    return hidden + sum(inner.count * _bytes_in_type(inner) for inner in _inner_parts(part))
+
+
+def _bytes_in_type(part: _Part) -> int:
+    """Return the bytes of padding in one struct of a type; many structs share types."""
+    key = id(part.fields), part.bit_size
+    if key not in _kept:
+        if len(_kept) >= _MOST_KEPT:
+            _kept.clear()
+        alone = replace(part, base=0, count=1)
+        own = sum(gap.bit_size // 8 for gap in _own_padding(alone) if gap.is_whole)
+        _kept[key] = part.fields, own + _nested_bytes(alone)
+    return _kept[key][1]
+
+
+def _outermost(layout: Layout) -> _Part:
+    return _Part(layout.struct.fields, 0, layout.bit_size, layout.struct.aggregate == "union")
+
+
+def _own_padding(part: _Part) -> Iterator[Gap]:
+    for start, stop in _find_uncovered(part):
+        yield from _gaps(part, start, stop)
+
+
+def _nested_padding(part: _Part) -> Iterator[Gap]:
+    """Yield the padding inside the members of a part."""
+    yield from _padding_of_nameless(part)
+    for inner in _inner_parts(part):
+        yield from _own_padding(inner)
+        yield from _nested_padding(inner)
+
+
+def _inner_parts(part: _Part) -> Iterator[_Part]:
+    """Yield the structs and unions with a name among the members; of an array, the first one."""
+    for place in _places(part):
+        member = place.field
+        if member.members and not place.is_flexible and place.element_bits:
+            first = f"{place.path}{'[0]' * len(member.dims)}"
+            yield _Part(
+                member.members, place.bit_offset, place.element_bits, member.aggregate == "union", first,
+                f"{first}.", part.count * prod(length or 0 for length in member.dims), ("nested", "nested"),
+            )  # fmt: skip
+
+
+def _padding_of_nameless(part: _Part) -> Iterator[Gap]:
+    """Yield the padding of structs without a name that other members cover."""
+    nameless = list(_nameless(part))
+    if nameless:
+        covered = [Hole(start, stop - start) for start, stop in _find_uncovered(part)]
+        for inner in nameless:
+            yield from _hidden_padding(inner, covered)
+
+
+def _hidden_padding(part: _Part, covered: list[Hole]) -> Iterator[Gap]:
+    """Yield the gaps of a struct without a name that members beside it in a union cover.
+
+    `covered` has the gaps that are yielded already, and gets the others.
+    """
+    for start, stop in _find_uncovered(part):
+        rest, _ = find_gaps([*_clip(covered, start, stop), Hole(stop, 0)], stop)
+        for low, high in rest:
+            if low >= start:
+                yield from _gaps(part, low, high)
+        covered.append(Hole(start, stop - start))
+    for inner in _nameless(part):
+        yield from _hidden_padding(inner, covered)
+
+
+def _clip(holes: Iterable[Hole], start: int, stop: int) -> Iterator[Hole]:
+    """Yield the parts of gaps inside a range, and what is before it."""
+    yield Hole(0, start)
+    for hole in holes:
+        if hole.bit_offset < stop and hole.bit_offset + hole.bit_size > start:
+            yield hole
+
+
+def _nameless(part: _Part) -> Iterator[_Part]:
+    """Yield the structs and unions without a name among the members."""
+    for member in part.fields:
+        if member.name is None and member.members and member.bit_size:
+            yield replace(
+                part, fields=member.members, base=part.base + member.bit_offset, bit_size=member.bit_size,
+                is_union=member.aggregate == "union", path="", where=("nested", "nested"),
+            )  # fmt: skip
+
+
+def _places(part: _Part) -> Iterator[Place]:
+    return named_members(part.fields, part.prefix, part.base, part.is_union)
+
+
+def _find_uncovered(part: _Part) -> list[tuple[int, int]]:
+    """Return start and end of the gaps between the members of a part, and behind them."""
+    if not part.fields:
+        return []  # nothing, or unnamed bit-fields alone
+    end = part.base + part.bit_size
+    members: list[Place | Hole] = [Hole(0, part.base), *_declared_holes(part.fields, part.base)]
+    for place in _places(part):
+        if place.bit_size is None:
+            raise UnknownSize(place.path)
+        members.append(place)
+    gaps, reached = find_gaps(members, end)
+    return [*gaps, (reached, end)] if reached < end else gaps
+
+
+def _declared_holes(fields: tuple[Field, ...], base: int) -> Iterator[Hole]:
+    """Yield the unnamed bit-fields that the input states, as bits that are no padding."""
+    for member in fields:
+        start = base + member.bit_offset
+        for offset, width in member.unnamed_bits or ():
+            yield Hole(start + offset, width)
+        if member.name is None:
+            yield from _declared_holes(member.members, start)
+
+
+def _gaps(part: _Part, start: int, stop: int) -> Iterator[Gap]:
+    """Yield one gap of a part, split into whole bytes and bits."""
+    places = list(_places(part))
+    before = max((p for p in places if _end(p) <= start), key=_end, default=None)
+    after = min((p for p in places if p.bit_offset >= stop), key=lambda p: p.bit_offset, default=None)
+    beside = [place.field for place in (before, after) if place is not None]
+    can_be_declared = any(field.is_bitfield and field.unnamed_bits is None for field in beside)
+    if after is not None:
+        where, words = part.where[0], f"before `{after.path}`"
+    elif part.path or before is None or part.where[1] == "tail":
+        where, words = part.where[1], f"at the end of `{part.path}`" if part.path else "at the end"
+    else:
+        where, words = part.where[1], f"behind `{before.path}`"
+    for hole in split_gap(start, stop):
+        yield Gap(
+            hole.bit_offset, hole.bit_size, where, words, part.count, None if can_be_declared else False
+        )
+
+
+def _end(place: Place) -> int:
+    return place.bit_offset + (place.bit_size or 0)
