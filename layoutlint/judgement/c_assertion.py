@@ -18,6 +18,23 @@ class CannotAssert(Exception):
     """Raised if no condition in C is equivalent to a rule; the text is the reason."""
 
 
+def require_layout(struct: Struct) -> None:
+    """Raise CannotAssert for a struct of which no offset is certain."""
+    refusals = {
+        f"the layout is unreliable: {struct.problem}": struct.problem is not None,
+        "the struct is declared but not defined": struct.bit_size is None and struct.problem is None,
+        "the order of its fields is random": struct.randomised is not None or struct.is_randomisable,
+    }
+    for reason, holds in refusals.items():
+        if holds:
+            raise CannotAssert(reason)
+
+
+def is_c_name(name: str) -> bool:
+    """Return whether C can name a struct or a field like this."""
+    return name.isidentifier() and name.isascii()
+
+
 class CNames(Record, frozen=True):
     """How C names a struct and its fields in constant expressions."""
 
@@ -26,7 +43,7 @@ class CNames(Record, frozen=True):
     @property
     def type(self) -> str:
         """The name of the type: `struct s`, or its typedef. Raises CannotAssert if it is no name in C."""
-        if not (self.struct.name.isidentifier() and self.struct.name.isascii()):
+        if not is_c_name(self.struct.name):
             raise CannotAssert("the name of the struct is not a C identifier")
         return f"{self.struct.aggregate} {self.struct.name}" if self.struct.is_tagged else self.struct.name
 
@@ -35,9 +52,18 @@ class CNames(Record, frozen=True):
         """The bytes of the struct."""
         return f"sizeof({self.type})"
 
+    @property
+    def align(self) -> str:
+        """The alignment of the struct in bytes."""
+        return f"_Alignof({self.type})"
+
+    def offset(self, path: str) -> str:
+        """Return the first byte of the field at a path of C."""
+        return f"offsetof({self.type}, {path})"
+
     def start(self, place: Place) -> str:
         """Return the first byte of a field. Raises CannotAssert for one that `offsetof` cannot name."""
-        return f"offsetof({self.type}, {self._path(place)})"
+        return self.offset(self._path(place))
 
     def last(self, place: Place) -> str:
         """Return the last byte of a field. Raises CannotAssert likewise, and for one without bytes."""
@@ -49,7 +75,7 @@ class CNames(Record, frozen=True):
         if place.field.is_bitfield:
             raise CannotAssert(f"offsetof() cannot name `{place.path}`, which is a bit-field")
         steps = place.path.split(".")
-        if not all(step.isidentifier() and step.isascii() for step in steps):
+        if not all(map(is_c_name, steps)):
             raise CannotAssert(f"`{place.path}` is an element of an array, or no name in C")
         for end in range(1, len(steps)):
             outer = cached_layout(self.struct).find(".".join(steps[:end]))
@@ -84,7 +110,7 @@ def start_unit(names: CNames, context: Context) -> StartUnit:
         return StartUnit(line, value, _unit_in_c(names, lowest, line), tuple(_size_guards(names, context)))
     needed = next((a for a, bases in by_alignment.items() if bases == context.placements.bases), 0)
     align = min(needed or context.layout.align.value, context.layout.align.value)
-    guards = (f"_Alignof({names.type}) >= {align}",) if align > 1 else ()
+    guards = (f"{names.align} >= {align}",) if align > 1 else ()
     return StartUnit(line, value, str(value), (*guards, *_size_guards(names, context)))
 
 
@@ -106,7 +132,7 @@ def _unit_in_c(names: CNames, lowest: int, line_size: int) -> str:
     """Return the alignment of the type, but at least that of its allocator, and at most a line."""
     if lowest >= line_size:
         return str(line_size)
-    align = f"_Alignof({names.type})"
+    align = names.align
     at_most = f"{align} > {line_size} ? {line_size} : {align}"
     return f"({at_most})" if lowest == 1 else f"({align} < {lowest} ? {lowest} : {at_most})"
 

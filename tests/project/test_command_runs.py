@@ -75,6 +75,8 @@ RUNS: dict[tuple[str, str], Run] = {
     ("docs/ci.md", "init"): Run(0, "layoutlint.toml", PROJECT),
     ("docs/ci.md", "check vmlinux"): Run(1, "address-space-i-mmap-apart-from-rwsem", VMLINUX),
     ("docs/ci.md", "rules asserts --c11 layoutlint.toml --in ring.h"): Run(0, "_Static_assert", FIXED),
+    ("docs/ci.md", "rules asserts --c11 ring --in ring.h"): Run(0, "_Static_assert.sizeof.struct ring. ==", FIXED),
+    ("docs/ci.md", "rules asserts --form build-bug-on address_space --in vmlinux"): Run(0, "BUILD_BUG_ON.offsetof.struct address_space, i_mmap", VMLINUX),
     ("docs/ci-kernel.md", "diff vmlinux-6.1 vmlinux-6.12"): Run(0, "struct address_space", " ".join(KERNELS)),
     ("docs/diff.md", "diff --git v6.8..v6.9 include/linux/fs.h"): Run(0, "ring", COMMITS, CHANGE),
     ("docs/diff.md", "diff --git origin/main..HEAD"): Run(0, "ring", COMMITS, CHANGE),

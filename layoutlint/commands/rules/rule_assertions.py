@@ -1,11 +1,12 @@
-"""Rules as assertions in portable C11, for builds without layoutlint."""
+"""Rules as assertions, for builds without layoutlint."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from layoutlint.commands.rules.statements import Assertion, Block, Remark
 from layoutlint.geometry.layout import cached_layout
-from layoutlint.judgement.c_assertion import CannotAssert
+from layoutlint.judgement.c_assertion import CannotAssert, require_layout
 from layoutlint.judgement.condition import ALWAYS
 from layoutlint.judgement.context import CannotTell
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
@@ -28,6 +29,14 @@ class RuleAssertion(Record, frozen=True):
     conditions: tuple[str, ...] = ()
     reason: str = ""
     """Why no condition in C is equivalent; empty if there are conditions."""
+
+    @property
+    def block(self) -> Block:
+        """Its text in C."""
+        message = f"layoutlint {self.rule.id}: {self.rule.why}"
+        lines = [Assertion(condition, f"!({condition})", message) for condition in self.conditions]
+        refusal = (Remark(f"not asserted: {self.rule.id} on {self.struct}: {self.reason}"),)
+        return Block(self.struct, (*lines, *(refusal if self.reason else ())))
 
 
 class Assertions(Record, frozen=True):
@@ -78,13 +87,11 @@ def _conditions(rule: Rule, struct: Struct, table: PlacementTable) -> tuple[str,
         "it tolerates some placements": bool(rule.tolerate),
         "it is about the surroundings of the struct": rule.around,
         "it names structs by a pattern": is_pattern(rule.struct),
-        f"the layout is unreliable: {struct.problem}": struct.problem is not None,
-        "the struct is declared but not defined": struct.bit_size is None and struct.problem is None,
-        "the order of its fields is random": struct.randomised is not None or struct.is_randomisable,
     }
     for reason, holds in refusals.items():
         if holds:
             raise CannotAssert(reason)
+    require_layout(struct)
     where = table.select(rule)
     layout = cached_layout(struct)
     cases = where.cases(layout)
