@@ -44,7 +44,7 @@ class Key(Record, frozen=True):
     """A key of a rule that belongs to its kind. The rule file reader checks its type, the kind its value."""
 
     name: str
-    type: Literal["paths", "groups", "path", "integer", "number", "boolean", "word", "words"]
+    type: Literal["paths", "groups", "path", "integer", "number", "boolean", "word", "words", "positions"]
     doc: str
     required: bool = False
     inside: str = ""
@@ -140,6 +140,8 @@ def paths_of(kind: Kind) -> tuple[str, ...]:
             paths += value
         elif key.type == "groups":
             paths += [path for group in value for path in group]
+        elif key.type == "positions" and isinstance(value, tuple):
+            paths += [path for path, _ in value]
     return tuple(paths)
 
 

@@ -16,6 +16,7 @@ from layoutlint.judgement.c_assertion import (
 )
 from layoutlint.judgement.context import Context
 from layoutlint.judgement.line_sharing import refuse_many
+from layoutlint.judgement.position import Bit
 from layoutlint.judgement.rule import Kind
 from layoutlint.kinds.distance import Distance
 from layoutlint.kinds.line_start import LineStart
@@ -65,10 +66,14 @@ def _size(kind: Size, context: Context, names: CNames) -> Iterator[str]:
 
 
 def _offset(kind: Offset, context: Context, names: CNames) -> Iterator[str]:
-    start = names.start(_place(kind.fields[0], context))
-    if kind.at is not None:
-        yield f"{start} == {kind.at}"
+    for path, position in kind.positions:
+        byte, bit = (position.byte, position.bit) if isinstance(position, Bit) else (position, 0)
+        if bit:
+            raise CannotAssert(f"`{path}` must begin at {position}, and offsetof() counts bytes")
+        yield f"{names.start(_place(path, context))} == {byte}"
+    if kind.line is None:
         return
+    start = names.start(_place(kind.fields[0], context))
     unit = start_unit(names, context)
     yield from unit.guards
     yield f"{start} / {unit.line_size} == {kind.line}"

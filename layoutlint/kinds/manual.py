@@ -15,6 +15,7 @@ _VALUES = {
     "boolean": "true or false",
     "word": "word",
     "words": "list of words",
+    "positions": "offset, or table of fields with theirs",
 }
 _HEAD = """\
 # Rule kinds

@@ -86,7 +86,7 @@ def random_rule(fields: Fields, chance: random.Random) -> tuple[str, str]:
         ("separate", f"fields = {json.dumps([chosen[:cut], chosen[cut:]])}"),
         ("together", several), ("order", several), ("no-straddle", some), ("line-start", some),
         ("distance", several + chance.choice(("min = 16", "max = 64", "min = 8\nmax = 120"))),
-        ("offset", f"{first}at = {chance.choice((0, 8, 16, 32, 64))}"), ("offset", f"{first}line = {chance.choice((0, 0, 1, 1, 2))}"),
+        ("offset", f"{first}at = {chance.choice((0, 8, 16, 32, 64))}"), ("offset", f'at = {{ "{chosen[0]}" = 0, "{chosen[1]}" = "{chance.choice((0, 8, 16))}:0" }}'), ("offset", f"{first}line = {chance.choice((0, 0, 1, 1, 2))}"),
         ("size", chance.choice(("max = 128", "exact = 64", "multiple_of = 64", "max = 256\nmultiple_of = 16"))),
     ))  # fmt: skip
 

@@ -288,6 +288,7 @@ def test_rule_files(editor: Editor, folder: Path):
     assert complete(editor, name, '[[rule]]\nstruct = "|"\n') [-2:] == ["part", "outer"]
     assert complete(editor, name, f'{head}kind = "separate"\nfields = [["|').index("in.first") > 0
     assert complete(editor, name, f'{head}kind = "separate"\nfields = [\n  ["part.|"').count("part.b") == 1
+    assert complete(editor, name, f'{head}kind = "offset"\nat = {{ "in.first" = 0, "part.|"').count("part.b") == 1
     keys = complete(editor, name, f'{head}kind = "separate"\n|')
     assert {"fields", "why"} <= set(keys)
     assert not {"id", "kind"} & set(keys)

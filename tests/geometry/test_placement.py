@@ -14,6 +14,7 @@ from layoutlint.geometry.containers import Array, Container
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.judgement.advice import move_apart
 from layoutlint.judgement.context import Access, Context
+from layoutlint.judgement.position import Bit
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds.access import AccessApart
 from layoutlint.kinds.adjacent import Adjacent
@@ -419,6 +420,18 @@ def offset(world):
     return Offset((field,), at), world.named[field].bits.start // 8 == at
 
 
+def offsets(world):
+    """Each in a table, in bytes or in bits."""
+    positions, holds = [], True
+    for path in world.fields(1, 3):
+        start, byte, bit = world.named[path].bits.start, world.number(0, 24), world.number(0, 15)
+        if byte > 16:
+            byte, bit = start // 8, start % 8  # where it is
+        positions.append((path, byte if bit > 7 else Bit(byte, bit)))
+        holds = holds and (start // 8 == byte if bit > 7 else start == 8 * byte + bit)
+    return Offset(at=tuple(positions)), holds
+
+
 def holes(world):
     most = world.number(0, 8)
     used = {byte for node in world.tops for byte in node.bytes if not node.goes_on}
@@ -431,7 +444,7 @@ def size(world):
     return Size(max=most, multiple_of=multiple), world.size <= most and world.size % multiple == 0
 
 
-WITHOUT_BASES = [order, adjacent, distance, offset, holes, size]
+WITHOUT_BASES = [order, adjacent, distance, offset, offsets, holes, size]
 
 
 @pytest.mark.one_in(2)

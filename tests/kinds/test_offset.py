@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from layoutlint.judgement.position import Bit
 from layoutlint.kinds.offset import Offset
 from tests.kinds.cases import (  # fmt: skip
     AT_RISK,
@@ -20,6 +21,16 @@ from tests.kinds.cases import (  # fmt: skip
 from tests.kinds.structs import BITS, EMPTY, LINES, NESTED, RING, TAIL, UNION, WORDS  # fmt: skip
 
 CASES = [
+    Case("a table", WORDS, {"at": (("a", 0), ("c", 16))}, KEPT, (), "`a` at 0..7, `c` at 16..23 begin where they must"),
+    Case("a table of one", WORDS, {"at": (("a", 0),)}, KEPT, (), "`a` at 0..7 begins at 0"),
+    Case("a table with two faults", WORDS, {"at": (("a", 0), ("b", 16), ("c", 8))}, BROKEN, (),
+         "`b` at 8..15 begins at 8, 8 bytes before 16; `c` at 16..23 begins at 16, 8 bytes behind 8", advice="move `b` +8 bytes, to 16"),
+    Case("a bit", BITS, {"at": (("count", Bit(0, 7)),)}, KEPT, (), "`count` at bits 7..16 begins at 0:7"),
+    Case("another bit", BITS, {"fields": ("count",), "at": Bit(0, 4)}, BROKEN, (), "`count` at bits 7..16 begins at 0:7, 3 bits behind 0:4",
+         advice="move `count` -3 bits, to 0:4"),
+    Case("a bit of another byte", BITS, {"at": (("count", Bit(2, 7)),)}, BROKEN, (), "`count` at bits 7..16 begins at 0:7, 2 bytes before 2:7"),
+    Case("the first bit", WORDS, {"at": (("b", Bit(8, 0)),)}, KEPT, (), "`b` at 8..15 begins at 8:0"),
+    Case("a bit of a whole field", WORDS, {"at": (("b", Bit(8, 1)),)}, BROKEN, (), "`b` at 8..15 begins at 8:0, 1 bit before 8:1"),
     Case("there", WORDS, {"fields": ("b",), "at": 8}, KEPT, (), "`b` at 8..15 begins at 8"),
     Case("behind", WORDS, {"fields": ("c",), "at": 8}, BROKEN, (), "`c` at 16..23 begins at 16, 8 bytes behind 8",
          advice="move `c` -8 bytes, to 8"),
@@ -40,6 +51,11 @@ CASES = [
     Case("empty", EMPTY, {"fields": ("lock",), "at": 8}, KEPT, (), "`lock` at 8, empty begins at 8"),
 ]  # fmt: skip
 REFUSALS = [
+    Refusal("none", {"at": 0}, "`fields` needs exactly one field, and no pattern"),
+    Refusal("a table, and fields", {"fields": ("a",), "at": (("a", 0),)}, "`at` names its fields itself: leave `fields` out"),
+    Refusal("a table, and a line", {"at": (("a", 0),), "line": 0}, "needs `at` or `line`, and not both"),
+    Refusal("a pattern in a table", {"at": (("a*", 0),)}, "`at` cannot name `a*`: a pattern has no offset"),
+    Refusal("negative in a table", {"at": (("a", -8),)}, "`at` is -8, and must be at least 0"),
     Refusal("two", {"fields": ("a", "b"), "at": 0}, "`fields` needs exactly one field, and no pattern"),
     Refusal("pattern", {"fields": ("a*",), "at": 0}, "`fields` needs exactly one field, and no pattern"),
     Refusal("neither", {"fields": ("a",)}, "needs `at` or `line`, and not both"),
@@ -48,6 +64,7 @@ REFUSALS = [
     Refusal("negative", {"fields": ("a",), "at": -1}, "`at` is -1, and must be at least 0"),
 ]
 UNTOLD = [
+    Untold("one of a table", WORDS, {"at": (("a", 0), ("bb", 8))}, "struct words has no field `bb` (did you mean `b`?)"),
     Untold("element outside", RING, {"fields": ("slot[4]",), "at": 0}, "struct ring has no field `slot[4]` (did you mean `slot`?)"),
 ]
 

@@ -20,6 +20,7 @@ from layoutlint.geometry.layout import Layout
 from layoutlint.geometry.placement import STANDARD_ATTRIBUTE, placements
 from layoutlint.judgement.c_assertion import CannotAssert
 from layoutlint.judgement.context import Access, CannotTell, Context
+from layoutlint.judgement.position import Bit
 from layoutlint.judgement.rule import Kind
 from layoutlint.judgement.verdict import Verdict
 from layoutlint.kinds import KINDS, find_kind
@@ -67,7 +68,7 @@ def value_of(chance: Random, struct: Struct, name: str, kind: str) -> Any:
             return tuple(chosen_paths(chance, struct, 1, 3) for _ in range(chance.choice((1, 2, 2, 2, 3))))
         case "path":
             return chosen_paths(chance, struct, 1, 1)[0]
-        case "integer":
+        case "integer" | "positions":
             return chance.choice(NUMBERS[name])
         case "boolean":
             return chance.random() < 0.6
@@ -79,9 +80,17 @@ def value_of(chance: Random, struct: Struct, name: str, kind: str) -> Any:
 
 def parameters(chance: Random, kind: type[Kind], struct: Struct) -> dict[str, Any]:
     share = chance.choice((0.15, 0.3, 0.6))
-    given = [key for key in kind.keys if key.required or chance.random() < share]
+    given = [key for key in kind.keys if key.required or (kind.name, key.name) == ("offset", "fields") or chance.random() < share]
     made = {key.parameter: value_of(chance, struct, key.name, key.type) for key in given}
-    return made if kind.name != "offset" or chance.random() < 0.1 else {**made, "fields": made["fields"][:1]}
+    if kind.name != "offset":
+        return made
+    fields, own = made["fields"] if chance.random() < 0.1 else made["fields"][:1], Random(repr(made))
+    if "at" not in made or own.random() < 0.4:
+        return {**made, "fields": fields}
+    numbers = (0, 8, 64, -1, Bit(0, 3), Bit(8, 0), Bit(16, 5))
+    several = tuple((path, own.choice(numbers)) for path in made["fields"])
+    rest = {key: value for key, value in made.items() if key not in ("fields", "at") or own.random() < 0.1}
+    return {**rest, "at": several}
 
 
 def storage(chance: Random) -> Storage | None:

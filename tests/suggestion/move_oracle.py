@@ -61,6 +61,8 @@ class Rule:
     kind: str
     fields: tuple[tuple[str, ...], ...] = ()
     keys: dict[str, int | float | bool] = field(default_factory=dict)
+    bits: tuple[int, ...] = ()
+    """Of `offset` with a table the first bit of each field."""
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -389,6 +391,9 @@ def _judge_isolation(rule: Rule, layout: Layout) -> AtBase:
 
 
 def _offset(rule: Rule, layout: Layout) -> AtBase:
+    if rule.bits:
+        is_kept = tuple(layout.spot(path)[0] for path in rule.named) == rule.bits
+        return lambda base: is_kept
     byte = layout.spot(rule.named[0])[0] // 8
     if "at" in rule.keys:
         return lambda base: byte == rule.keys["at"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from tests.suggestion.move_oracle import LINE, Member, Nest, Problem, Rule, Unit
+from tests.suggestion.move_oracle import LINE, Layout, Member, Nest, Problem, Rule, Unit, move
 
 PRELUDE = """\
 #define ON 1
@@ -145,6 +145,8 @@ class Drawer:
         chance, size = self.chance, problem.begins(problem.declared)[1] // 8
         least = sum(one.bits for unit in problem.units if unit for one in unit.members) // 8
         if kind == "offset":
+            if chance.random() < 0.4:
+                return self._rule_on_bits(problem)
             keys = {"at": chance.choice((0, 0, 8, 16, 64))} if chance.random() < 0.5 else {"line": chance.choice((0, 1, 2)), "tolerate": 0.5}
         elif kind == "distance":
             keys = {"min": chance.choice((32, 64, 128))} if chance.random() < 0.6 else {"max": chance.choice((24, 48, 96))}
@@ -165,6 +167,13 @@ class Drawer:
         elif kind == "allocation":
             return Rule(kind, (), {"max_class": 1 << (least + 16).bit_length()})
         return Rule(kind, (tuple(self._choose_fields(problem, 1 if kind == "offset" else 2)),), keys)
+
+    def _rule_on_bits(self, problem: Problem) -> Rule:
+        """A rule on the first bits of two fields, as they are in an order with one move."""
+        some, first = self._choose_fields(problem, 2), self.chance.choice(list(problem.runs))
+        place = self.chance.choice(problem.places(first, 0, len(problem.units)) or [first])
+        layout = Layout(problem, move(0, len(problem.units), [(place, problem.runs[first], (problem.runs[first],))]))
+        return Rule("offset", (tuple(some),), bits=tuple(layout.spot(path)[0] for path in some))
 
     def _choose_fields(self, problem: Problem, count: int, is_plain: bool = False) -> list[str]:
         """Fields of different units that are near one another."""
@@ -225,6 +234,9 @@ def _toml_rule(number: int, rule: Rule) -> str:
         keys |= {"lock": f'"{rule.fields[0][0]}"', "data": _list(rule.fields[1])}
     elif rule.kind == "isolated":
         keys |= {"fields": _list(rule.fields[0])} | ({"except": _list(rule.fields[1])} if len(rule.fields) > 1 else {})
+    elif rule.bits:
+        rows = (f'"{path}" = "{bit // 8}:{bit % 8}"' for path, bit in zip(rule.named, rule.bits, strict=True))
+        keys["at"] = f"{{ {', '.join(rows)} }}"
     elif rule.fields and rule.kind != "access":
         keys["fields"] = _list(rule.fields[0])
     lines = "".join(f"{key} = {value}\n" for key, value in keys.items())

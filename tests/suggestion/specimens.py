@@ -385,7 +385,10 @@ class _Rules:
 
     def offset(self) -> dict[str, str]:
         key, value = self.chance.choice((("at", self.chance.choice((0, 4, 8, 16, 24))), ("line", self.chance.randint(0, 2))))
-        return {"fields": _list([self._path()]), key: str(value)}
+        path = self._path()
+        if key == "at" and value in _FIRST_BITS:
+            return {"at": f'{{ "{path}" = "{value}:{_FIRST_BITS[value]}" }}'}
+        return {"fields": _list([path]), key: str(value)}
 
     def line_start(self) -> dict[str, str]:
         return self._fields(1, 2)
@@ -410,6 +413,8 @@ class _Rules:
         return self.chance.choice(({"max_class": str(self.chance.choice((32, 64, 96)))}, {"min_per_slab": "64"}))
 
 
+_FIRST_BITS = {0: 0, 4: 3, 8: 0}
+"""The bits of some bytes at which fields must begin."""
 _KINDS = {
     "separate": _Rules.separate, "access": _Rules.access, "guards": _Rules.guards, "isolated": _Rules.isolation,
     "together": _Rules.closeness, "no-straddle": _Rules.no_straddle, "adjacent": _Rules.adjacent,

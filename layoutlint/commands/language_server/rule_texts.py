@@ -139,7 +139,7 @@ def _values(around: Section, others: Iterable[OpenDocument]) -> Iterator[tuple[s
     elif name == "struct":
         for kept in _structs(others):
             yield kept.judged.name, f"{kept.judged.struct.aggregate}, {kept.layout().size} bytes"
-    elif key is not None and key.type in ("path", "paths", "groups"):
+    elif key is not None and key.type in ("path", "paths", "groups", "positions"):
         for kept in _structs(others):
             if kept.judged.struct.matches(around.struct):
                 for place in kept.layout().walk_fields(_DEPTH):

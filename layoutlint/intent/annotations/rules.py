@@ -8,6 +8,7 @@ from typing import cast
 from layoutlint.errors import RuleFileError, did_you_mean
 from layoutlint.intent.annotations.syntax import AnnotationError, Ignore, Meaning, Term, parse
 from layoutlint.judgement.context import Access
+from layoutlint.judgement.position import read_position
 from layoutlint.judgement.rule import Key, Kind, Pack, Rule, Severity, StructIntent, place_as_why
 from layoutlint.kinds import KINDS, find_kind
 from layoutlint.model.record import Record, field
@@ -111,6 +112,11 @@ def _value(key: Key, text: str) -> object:
         return tuple(text.split())
     if key.type in ("path", "word"):
         return text
+    if key.type == "positions":
+        try:
+            return read_position(text)
+        except ValueError as error:
+            raise AnnotationError(f"`{key.name}` {error}") from None
     if key.type == "groups":
         return tuple((part,) for part in text.split())
     raise AnnotationError(f"`{key.name}` cannot be `{text}`: expected {_EXPECTED.get(key.type, key.type)}")

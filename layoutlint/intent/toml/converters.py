@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from layoutlint.intent.toml.document import Path
+from layoutlint.judgement.position import Position, read_position
 from layoutlint.phrases import name_hint
 
 T = TypeVar("T")
@@ -212,6 +213,34 @@ def _group(value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         raise Misfit(f'must be a list of field paths, not a string (write ["{value}"])')
     return field_paths(value)
+
+
+def positions(value: object) -> Position | tuple[tuple[str, Position], ...]:
+    """Return the position of a field, or fields with their positions."""
+    if not isinstance(value, dict):
+        return _position(value)
+    if not value:
+        raise Misfit("is empty: give fields with their offsets")
+    return tuple(_field_position(path, each) for path, each in value.items())
+
+
+def _field_position(path: str, value: object) -> tuple[str, Position]:
+    if isinstance(value, dict):
+        dotted = f"{path}.{next(iter(value), '')}"
+        raise Misfit(f'must be an offset, not a table (quote a dotted path: "{dotted}")', (path,))
+    try:
+        return field_path(path), _position(value)
+    except Misfit as misfit:
+        raise Misfit(misfit.reason, (path,)) from None
+
+
+def _position(value: object) -> Position:
+    if isinstance(value, str):
+        try:
+            return read_position(value.strip())
+        except ValueError as error:
+            raise Misfit(str(error)) from None
+    return integer(value)
 
 
 groups = list_of(_group, "lists of field paths", '["{}"]')

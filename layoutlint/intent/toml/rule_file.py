@@ -81,6 +81,7 @@ _CONVERT: Mapping[str, Callable[[object], object]] = {
     "boolean": converters.boolean,
     "word": converters.text,
     "words": converters.words,
+    "positions": converters.positions,
 }
 
 

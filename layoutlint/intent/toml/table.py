@@ -56,8 +56,8 @@ class Table(Record, frozen=True):
         try:
             return convert(self.data[key])
         except converters.Misfit as misfit:
-            element = "".join(f"[{step}]" for step in misfit.within)
-            self.report(f"`{key}`{element} {misfit.reason}", key, *misfit.within)
+            steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in misfit.within)
+            self.report(f"`{key}`{''.join(steps)} {misfit.reason}", key, *misfit.within)
             return None
 
     def require(self, key: str, convert: Callable[[object], T]) -> T | None:

@@ -12,6 +12,7 @@ from layoutlint.geometry.placement import ASSUMED, ELEMENT, Placements, count_li
 from layoutlint.geometry.siblings import next_elements
 from layoutlint.judgement.context import Context
 from layoutlint.judgement.line_sharing import expand_elements, is_same_or_part, refuse_many
+from layoutlint.judgement.position import Bit
 from layoutlint.judgement.rule import Kind
 from layoutlint.kinds.access import AccessApart
 from layoutlint.kinds.adjacent import Adjacent
@@ -59,11 +60,12 @@ class OnOneLine(Record, frozen=True):
 
 
 class LineBegins(Record, frozen=True):
-    """A field begins with the first bit of a line, at each of some bases."""
+    """A field begins with the first bit of a line, or another one, at each of some bases."""
 
     place: Place
     bases: tuple[int, ...]
     line: int
+    bit: int = 0
 
 
 class Between(Record, frozen=True):
@@ -282,13 +284,16 @@ def _lines(kind: Lines, context: Context) -> Iterator[Demand]:
 
 
 def _offset(kind: Offset, context: Context) -> Iterator[Demand]:
-    place = context.place(kind.fields[0])
-    if kind.at is not None:
-        yield Between(place, kind.at, kind.at)
+    for path, position in kind.positions:
+        place, byte = context.place(path), position.byte if isinstance(position, Bit) else position
+        yield Between(place, byte, byte)
+        if isinstance(position, Bit):
+            yield LineBegins(place, (0,), 1, position.bit)  # of each byte
+    if kind.line is None:
         return
     bases, line = _bases_and_line(context.placements)
-    begin = (kind.line or 0) * line
-    yield Between(place, begin - min(bases), begin + line - 1 - max(bases))
+    begin = kind.line * line
+    yield Between(context.place(kind.fields[0]), begin - min(bases), begin + line - 1 - max(bases))
 
 
 def _order(kind: Order, context: Context) -> Iterator[Demand]:

@@ -270,7 +270,7 @@ class Tables:
         """Return how many lines too many fields touch at a base; of other demands 1 if one does not hold."""
         line, field = self.demands[at + 7], self.demands[at + 1]
         if kind == _LINE_BEGINS:
-            return (base * 8 + self.first[field]) % (line * 8) != 0
+            return (base * 8 + self.first[field] - self.demands[at + 8]) % (line * 8) != 0
         if kind != _WITHIN:
             lines, most = self._lines(at, base), self.demands[at + 8]
             return lines - most if lines > most else 0

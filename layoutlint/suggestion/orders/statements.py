@@ -144,7 +144,7 @@ def _line_begins(program: Program, demand: LineBegins, enforced: Enforced) -> No
     line = demand.line * _BYTE
 
     def is_begin(places: tuple[tuple[int, int], ...]) -> bool:
-        return all((base * _BYTE + places[0][0]) % line == 0 for base in demand.bases)
+        return all((base * _BYTE + places[0][0] - demand.bit) % line == 0 for base in demand.bases)
 
     _restrict_start(program, (demand.place,), demand.line, is_begin, enforced)
 

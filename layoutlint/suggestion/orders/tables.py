@@ -229,7 +229,7 @@ def _state_few_lines(one: FewLines, pool: Pool, find: _Find) -> _Stated:
 
 
 def _state_line_begins(one: LineBegins, pool: Pool, find: _Find) -> _Stated:
-    return layouts.LINE_BEGINS, (find(one.place), 0, 0, 0), pool.add(one.bases), one.line, 0, 0
+    return layouts.LINE_BEGINS, (find(one.place), 0, 0, 0), pool.add(one.bases), one.line, one.bit, 0
 
 
 def _state_within(one: Within, pool: Pool, find: _Find) -> _Stated:

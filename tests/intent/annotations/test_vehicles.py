@@ -140,6 +140,7 @@ MISTAKES = [
     ("offset(at=8, b)", "`offset`: `fields` needs exactly one field, and no pattern"),
     ("offset", "`offset`: needs `at` or `line`, and not both (arguments follow in brackets: `offset(...)`)"),
     ("lines(b, maxi=2)", "`lines` has no key `maxi` (did you mean `max`?)"),
+    ("offset(at=8:64)", "`at` cannot be `8:64`: the bits of a byte are 0 to 7 (write `16:0`)"),
     ("lines(b, max=two)", "`max` cannot be `two`: expected a number"),
     ("ignore[any]", "`ignore[any]` needs a reason after it: `ignore[any] REASON`"),
     ("\u00e4", "`\u00e4` is neither an access nor a rule"),

@@ -250,6 +250,8 @@ def test_ten_mistakes_on_the_command_line(tmp_path, command):
 
 OPEN_STRING, NO_VALUE, NO_EQUALS = "[pack]\nname = 'x\n", "[pack]\nname = ", "[pack]\nname\n"
 TABLE_TWICE, PACK_TWICE, KEY_TWICE = '[struct."a.b"]\n[struct."a.b"]\n', "[pack]\n[pack]\n", RULE + 'id = "q"\n'
+AT = RULE.replace('kind = "separate"', 'kind = "offset"').replace('fields = [["a"], ["b"]]\n', "at = {}\n")
+assert AT.count("at = {}") == AT.count("offset") == 1
 MISTAKES = [
     # id, text, messages without the file
     ("syntax", OPEN_STRING, [f"2: not TOML: {toml_words(OPEN_STRING)}"]),
@@ -270,6 +272,19 @@ MISTAKES = [
     ("rules are no tables", "rule = [\n3]\n", ["2: `rule`[0] must be a table, not an integer"]),
     ("empty rule", "\n[[rule]]\n", [f"2: this rule has no `{key}`" for key in ("id", "kind", "struct", "why")]),
     ("no fields", RULE.replace('fields = [["a"], ["b"]]\n', ""), ["1: rule `r` has no `fields`"]),
+    *((f"at {at}", AT.replace("{}", at), [message]) for at, message in (
+        ("{}", "5: `at` is empty: give fields with their offsets"),
+        ('{ a = 0, flags = "14:64" }', "5: `at`.flags cannot be `14:64`: the bits of a byte are 0 to 7 (write `22:0`)"),
+        ('{ a = "14:" }', "5: `at`.a cannot be `14:`: an offset in bytes, 14, or a bit as `show` prints it, `14:3`"),
+        ('{ a = "x" }', "5: `at`.a cannot be `x`: an offset in bytes, 14, or a bit as `show` prints it, `14:3`"),
+        ("{ a = true }", "5: `at`.a must be an integer, not a boolean"),
+        ("{ a.b = 8 }", '5: `at`.a must be an offset, not a table (quote a dotted path: "a.b")'),
+        ('{ "a->b" = 8 }', "5: `at`.a->b cannot be `a->b`: not a field path (write `.` for `->`)"),
+        ('{ "a*" = 8 }', "1: rule `r`: `at` cannot name `a*`: a pattern has no offset"),
+        ("{ a = -8 }", "1: rule `r`: `at` is -8, and must be at least 0"),
+        ('{ a = 0 }\nfields = ["a"]', "1: rule `r`: `at` names its fields itself: leave `fields` out"),
+        ("0", "1: rule `r`: `fields` needs exactly one field, and no pattern"),
+    )),
     ("empty fields", RULE.replace('[["a"], ["b"]]', "[]"), ["5: `fields` is empty: give lists of field paths"]),
     ("empty group", RULE.replace('["b"]', "[]"), ["5: `fields`[1] is empty: give field paths"]),
     ("one group", RULE.replace(', ["b"]', ""), ["1: rule `r`: `fields` needs at least two groups to keep apart"]),
