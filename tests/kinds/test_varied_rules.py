@@ -36,7 +36,7 @@ RULES, MOST = {"neighbours": 80, "stride": 60, "access": 40, "guards": 40, "comp
 """Rules with verdicts for a kind, otherwise 25, and seeds that are tried for them."""
 WORD = ("hot-read", "hot-write", "read-mostly", "cold", "own")
 NUMBERS = {
-    "max": (0, 1, 2, 7, 8, 64, 100, 300, -1), "min": (0, 1, 8, 64, -1), "max_gap": (0, 1, 8, 30, -1), "line": (0, 1, 2, -1),
+    "max": (0, 1, 2, 7, 8, 64, 100, 300, -1), "min": (0, 1, 8, 64, -1), "max_gap": (0, 1, 8, 30, -1), "at": (0, 8, 64, -1), "line": (0, 1, 2, -1),
     "exact": (64, 128, 0), "multiple_of": (1, 8, 64, 0), "max_lines": (1, 2, 4, 6, 0), "max_class": (64, 192, 512, 8192, 100),
     "max_order": (0, 0, 1, -1), "min_per_slab": (1, 8, 16, 30, 90, 0), "cpus": (1, 8, 8192, 8193), "order": (0, 3, 10, 11),
     "page": (4096, 65536, 1024, 1000),
@@ -68,12 +68,8 @@ def value_of(chance: Random, struct: Struct, key: Key) -> Any:
             return tuple(chosen_paths(chance, struct, 1, 3) for _ in range(chance.choice((1, 2, 2, 2, 3))))
         case "path":
             return chosen_paths(chance, struct, 1, 1)[0]
-        case "integer":
+        case "integer" | "positions":
             return chance.choice(NUMBERS[key.name])
-        case "positions":
-            numbers = (0, 8, 64, -1, Bit(0, 3), Bit(8, 0), Bit(16, 5))
-            several = tuple((path, chance.choice(numbers)) for path in chosen_paths(chance, struct, 1, 3))
-            return several if chance.random() < 0.5 else chance.choice(numbers)
         case "boolean":
             return chance.random() < 0.6
         case "words":
@@ -84,12 +80,17 @@ def value_of(chance: Random, struct: Struct, key: Key) -> Any:
 
 def parameters(chance: Random, kind: type[Kind], struct: Struct) -> dict[str, Any]:
     share = chance.choice((0.15, 0.3, 0.6))
-    given = [key for key in kind.keys if key.required or chance.random() < share]
+    given = [key for key in kind.keys if key.required or (kind.name, key.name) == ("offset", "fields") or chance.random() < share]
     made = {key.parameter: value_of(chance, struct, key) for key in given}
-    if kind.name != "offset" or chance.random() < 0.1:
+    if kind.name != "offset":
         return made
-    own = {} if isinstance(made.get("at"), tuple) else {"fields": chosen_paths(chance, struct, 1, 1)}
-    return {key: value for key, value in made.items() if key != "fields"} | own
+    fields, own = made["fields"] if chance.random() < 0.1 else made["fields"][:1], Random(repr(made))
+    if "at" not in made or own.random() < 0.4:
+        return {**made, "fields": fields}
+    numbers = (0, 8, 64, -1, Bit(0, 3), Bit(8, 0), Bit(16, 5))
+    several = tuple((path, own.choice(numbers)) for path in made["fields"])
+    rest = {key: value for key, value in made.items() if key not in ("fields", "at") or own.random() < 0.1}
+    return {**rest, "at": several}
 
 
 def storage(chance: Random) -> Storage | None:

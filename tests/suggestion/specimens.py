@@ -386,8 +386,8 @@ class _Rules:
     def offset(self) -> dict[str, str]:
         key, value = self.chance.choice((("at", self.chance.choice((0, 4, 8, 16, 24))), ("line", self.chance.randint(0, 2))))
         path = self._path()
-        if key == "at" and value in _BITS:
-            return {"at": f'{{ "{path}" = "{value}:{_BITS[value]}" }}'}
+        if key == "at" and value in _FIRST_BITS:
+            return {"at": f'{{ "{path}" = "{value}:{_FIRST_BITS[value]}" }}'}
         return {"fields": _list([path]), key: str(value)}
 
     def line_start(self) -> dict[str, str]:
@@ -413,7 +413,7 @@ class _Rules:
         return self.chance.choice(({"max_class": str(self.chance.choice((32, 64, 96)))}, {"min_per_slab": "64"}))
 
 
-_BITS = {0: 0, 4: 3, 8: 0}
+_FIRST_BITS = {0: 0, 4: 3, 8: 0}
 """The bits of some bytes at which fields must begin."""
 _KINDS = {
     "separate": _Rules.separate, "access": _Rules.access, "guards": _Rules.guards, "isolated": _Rules.isolation,
