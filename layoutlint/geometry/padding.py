@@ -34,6 +34,10 @@ class Gap(Record, frozen=True):
         return self.bit_offset % 8 == 0 and self.bit_size % 8 == 0
 
 
+_Bits = tuple[int, int]
+"""The first bit of a gap, and its number of bits."""
+
+
 class UnknownSize(ValueError):
     """Raised for a field whose size the input does not state; the text is its path."""
 
@@ -57,13 +61,18 @@ class _Part(Record, frozen=True):
 def find_padding(layout: Layout, *, is_deep: bool = True) -> Iterator[Gap]:
     """Yield the padding of the struct, then, if `is_deep`, that inside its members.
 
-    What another member of a union covers counts inside the member that does not. The elements of a flexible
-    array are no part of the struct. Raises UnknownSize.
+    What another member of a union covers counts inside the member that does not; what several of them share,
+    inside the first. The elements of a flexible array are no part of the struct. Raises UnknownSize.
     """
     part = _outermost(layout)
     yield from _own_padding(part)
     if is_deep:
-        yield from _nested_padding(part)
+        gaps: dict[_Bits, Gap] = {}
+        for gap in _nested_padding(part):
+            bits = gap.bit_offset, gap.bit_size
+            if bits not in gaps or gaps[bits].count < gap.count:
+                gaps[bits] = gap
+        yield from gaps.values()
 
 
 def count_nested_bytes(layout: Layout) -> int | None:
@@ -72,33 +81,39 @@ def count_nested_bytes(layout: Layout) -> int | None:
     None if the size of a member is unknown.
     """
     try:
-        return _nested_bytes(_outermost(layout)) if layout.is_sized else None
+        counts = _count_nested_gaps(_outermost(layout)) if layout.is_sized else None
     except UnknownSize:
         return None
+    return None if counts is None else sum(bits // 8 * count for (_, bits), count in counts.items())
 
 
 _MOST_KEPT = 4096
-_kept: dict[tuple[int, int], tuple[tuple[Field, ...], int]] = {}
+_kept: dict[tuple[int, int], tuple[tuple[Field, ...], dict[_Bits, int]]] = {}
 """By the identity of the members of a type and its bits: the members, which keeps the identity unique, and
-the bytes of padding in it."""
+the gaps of whole bytes in it, from its start, each with the number of elements that have it."""
 
 
-def _nested_bytes(part: _Part) -> int:
+def _count_nested_gaps(part: _Part) -> dict[_Bits, int]:
+    """Return the gaps of whole bytes inside members, each with the number of elements that have it."""
     if not any(member.members for member in part.fields):
-        return 0
-    hidden = sum(gap.bit_size // 8 for gap in _padding_of_nameless(part) if gap.is_whole)
-    return hidden + sum(inner.count * _bytes_in_type(inner) for inner in _inner_parts(part))
+        return {}
+    counts = {(gap.bit_offset, gap.bit_size): 1 for gap in _padding_of_nameless(part) if gap.is_whole}
+    for inner in _inner_parts(part):
+        for (offset, bits), count in _count_gaps_of_type(inner).items():
+            key = inner.base + offset, bits
+            counts[key] = max(counts.get(key, 0), count * inner.count)
+    return counts
 
 
-def _bytes_in_type(part: _Part) -> int:
-    """Return the bytes of padding in one struct of a type; many structs share types."""
+def _count_gaps_of_type(part: _Part) -> dict[_Bits, int]:
+    """Return the gaps of whole bytes in a type and inside its members; many structs share types."""
     key = id(part.fields), part.bit_size
     if key not in _kept:
         if len(_kept) >= _MOST_KEPT:
             _kept.clear()
         alone = replace(part, base=0, count=1)
-        own = sum(gap.bit_size // 8 for gap in _own_padding(alone) if gap.is_whole)
-        _kept[key] = part.fields, own + _nested_bytes(alone)
+        own = {(gap.bit_offset, gap.bit_size): 1 for gap in _own_padding(alone) if gap.is_whole}
+        _kept[key] = part.fields, own | _count_nested_gaps(alone)
     return _kept[key][1]
 
 

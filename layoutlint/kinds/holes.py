@@ -50,7 +50,7 @@ class Holes(Record, frozen=True):
         "- `holes`: whole bytes between fields. Anonymous members belong to the outer struct.\n"
         "- `tail`: whole bytes behind the last field.\n"
         "- `nested`: the holes and the tails of members held by value, at any depth, in each element of\n"
-        "  arrays. What another member of a union covers counts too.\n"
+        "  arrays. What another member of a union covers counts too; what several share counts once.\n"
         "- `bits`: parts of bytes beside bit-fields; with `nested`, also those inside members.\n"
         "\n"
         'All four allow no implicit padding: `count = ["holes", "tail", "nested", "bits"]`, `max = 0`.\n'

@@ -29,6 +29,8 @@ DEEP = struct("deep", 80, member("a", 0, 8), array("row", 8, 6, 12, *INNER.membe
 CHOICE = struct("choice", 16, member("a", 0, 8), member(
     None, 8, 8, member(None, 0, 8, member("c", 0, 1), member("x", 4, 2)), member("l", 0, 8), aggregate="union",
 ))
+PAIR = (member("c", 0, 1), member("x", 4, 4))
+TWINS = struct("twins", 16, member("a", 0, 8), member(None, 8, 8, member(None, 0, 8, *PAIR), member("xy", 0, 8, *PAIR), aggregate="union"))
 MANY = struct("many", 64, *(member(f"f{at}", at * 8, 4) for at in range(8)))
 
 CASES = [
@@ -68,6 +70,9 @@ CASES = [
     Case("what another member of a union covers", CHOICE, {"count": ("nested",)}, BROKEN, (),
          "5 bytes are in 2 gaps, 0 allowed: 9..11 before `x`, 14..15 behind `x`",
          advice="move or narrow fields so that 5 of these bytes are used, or declare reserved members there"),
+    Case("what two members of a union share", TWINS, {"count": ("nested",)}, BROKEN, (),
+         "3 bytes are in 1 gap, 0 allowed: 9..11 before `x`",
+         advice="move or narrow fields so that 3 of these bytes are used, or declare reserved members there"),
     Case("the union itself has none", CHOICE, {"count": ("holes", "tail")}, KEPT, (), "0 bytes are in 0 gaps"),
     Case("bits", STATED, {"count": ("bits", "tail")}, BROKEN, (), "7 bits are in 1 gap, 0 allowed: 7 bits at 2:1 before `id`",
          advice="move or narrow fields so that 7 of the bits are used, or declare reserved members there"),

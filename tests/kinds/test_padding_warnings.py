@@ -4,7 +4,7 @@ The compilers differ from the rule, and from one another, in this:
 
 - neither reports the rest of the last byte of a union (`union { unsigned a : 30; }`);
 - gcc reports no gap before a bit-field that does not fit behind the bit-field before it;
-- both warn once for each definition, the rule counts each element of arrays, and in an anonymous union each byte once.
+- both warn once for each definition, the rule counts each element of arrays, and bytes that members of a union share once.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class StructJson(JsonObject, frozen=True):
     """The number of whole bytes behind the last field."""
     nested_padding: Natural | None
     """The whole bytes of padding inside members that the struct holds by value, at any depth, in each element
-    of arrays. What another member of a union covers counts. Null if the size of a member is not known."""
+    of arrays. What another member of a union covers counts, once. Null if a size is not known."""
     free_on_line: Natural | None
     """The bytes by which it can grow before an object at the start of a line takes another line. Null if it
     ends with a flexible array, or if its size is not known."""
