@@ -60,7 +60,10 @@ class Holes(Record, frozen=True):
         "unknown if it depends on a gap beside a bit-field; without, the whole bytes of that gap count. An\n"
         "unnamed bit-field that is beside no other one counts as padding there.\n"
         "\n"
-        "Elements of a flexible array are no part of the struct. The base does not matter.",
+        "Elements of a flexible array are no part of the struct. The base does not matter.\n"
+        "\n"
+        "`-Wpadded` of gcc and clang warns about the padding of all four, except for the rest of the last\n"
+        "byte of a union, and, by gcc, a gap before a bit-field that does not fit behind another one.",
         "Order the fields by decreasing alignment, or put small ones into the holes. If the layout must\n"
         "stay, declare reserved members there. If a hole keeps fields apart on purpose, write it as an\n"
         "alignment and raise `max`.",

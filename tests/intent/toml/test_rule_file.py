@@ -290,6 +290,8 @@ MISTAKES = [
     ("one group", RULE.replace(', ["b"]', ""), ["1: rule `r`: `fields` needs at least two groups to keep apart"]),
     ("paths for groups", RULE.replace('["b"]', '"b"'), ['5: `fields`[1] must be a list of field paths, not a string (write ["b"])']),
     ("element's own line", RULE.replace('["b"]', '["b",\n 7]'), ["6: `fields`[1][1] must be a string, not an integer"]),
+    ("a word of a list", "[[rule]]\nid = 'x'\nstruct = 's'\nkind = 'holes'\ncount = ['holes', 'tails']\nwhy = 'y'\n",
+     ["5: `count`[1] cannot be `tails` (did you mean `tail`?)"]),
     ("arrow", RULE.replace('"b"', '"b->c"'), ["5: `fields`[1][0] cannot be `b->c`: not a field path (write `.` for `->`)"]),
     ("open bracket", RULE.replace('"b"', '"b[a-"'),
      ["5: `fields`[1][0] cannot be `b[a-`: not a field path (a `[` or `]` has no partner)"]),
