@@ -159,6 +159,7 @@ def test_names_of_an_object_are_no_code(tmp_path):
 @pytest.mark.parametrize(("words", "message"), [
     (("--c11", "r.toml"), "--c11 needs the structs: --in INPUT"),
     (("--form", "kernel", "s"), "--form needs the structs: --in INPUT"),
+    (("--c11", "--form", "kernel", "s"), "--c11 is --form c11, and contradicts --form kernel"),
     (("--form", "c99", "s", "--in", "s.h"), "'c99' is not one of 'c11', 'kernel', 'build-bug-on'"),
     (("s",), "'s' is not a rule file (*.toml); for a struct, pass --in INPUT"),
     (("s", "r.toml", "--in", "s.h"), "'r.toml' is a rule file, and --in has structs; pass --c11 for its rules on them"),

@@ -55,6 +55,8 @@ def rules_asserts(
     from layoutlint.commands.rules.net_cachelines import asserts
 
     troubles: list[str] = []
+    if c11 and form not in (None, "c11"):
+        raise click.UsageError(f"--c11 is --form c11, and contradicts --form {form}")
     if form is not None or c11:
         if path is None:
             raise click.UsageError(f"{'--form' if form else '--c11'} needs the structs: --in INPUT")
