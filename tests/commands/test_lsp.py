@@ -307,7 +307,10 @@ def test_an_unsaved_rule_file_counts(editor: Editor, folder: Path):
     rule = '[[rule]]\nid = "small"\nstruct = "outer"\nkind = "size"\nmax = 64\nwhy = "one line"\n'
     rules = editor.open(folder / "layoutlint.toml", rule, "toml")
     editor.diagnostics(rules)
-    assert rows(editor.diagnostics(name, after=before)) == [("small", 1, 7)]
+    found = editor.diagnostics(name, after=before)
+    if not found:  # a busy machine: this judgement began before the rule file was opened
+        found = editor.diagnostics(name, after=before + 1)
+    assert rows(found) == [("small", 1, 7)]
     before = len(editor.published[name])
     editor.rejudge(rules, f"{rule}[[rule\n")
     found = editor.diagnostics(name, after=before)  # the rules from before the mistake
