@@ -120,8 +120,8 @@ class CheckOptions(NamedTuple):
 
 @click.command(cls=OptionCommand)
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
-@add(CheckOptions, "own")
 @judging_options
+@add(CheckOptions, "own")
 @randomising_options
 @placement_options
 @executor_options(
