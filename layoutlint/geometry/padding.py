@@ -56,15 +56,19 @@ class _Part(Record, frozen=True):
     count: int = 1
     where: tuple[Where, Where] = ("holes", "tail")
     """Of the gaps between its members, and of those behind them."""
+    with_unnamed: bool = False
+    """Whether unnamed bit-fields are padding."""
 
 
-def find_padding(layout: Layout, *, is_deep: bool = True) -> Iterator[Gap]:
+def find_padding(layout: Layout, *, is_deep: bool = True, with_unnamed: bool = False) -> Iterator[Gap]:
     """Yield the padding of the struct, then, if `is_deep`, that inside its members.
+
+    With `with_unnamed`, unnamed bit-fields are padding too, as in inputs that do not state them.
 
     What another member of a union covers counts inside the member that does not; what several of them share,
     inside the first. The elements of a flexible array are no part of the struct. Raises UnknownSize.
     """
-    part = _outermost(layout)
+    part = replace(_outermost(layout), with_unnamed=with_unnamed)
     yield from _own_padding(part)
     if is_deep:
         gaps: dict[_Bits, Gap] = {}
@@ -197,7 +201,8 @@ def _find_uncovered(part: _Part) -> list[tuple[int, int]]:
     if not part.fields:
         return []  # nothing, or unnamed bit-fields alone
     end = part.base + part.bit_size
-    members: list[Place | Hole] = [Hole(0, part.base), *_declared_holes(part.fields, part.base)]
+    members: list[Place | Hole] = [Hole(0, part.base)]
+    members += () if part.with_unnamed else _declared_holes(part.fields, part.base)
     for place in _places(part):
         if place.bit_size is None:
             raise UnknownSize(place.path)

@@ -55,10 +55,10 @@ class Holes(Record, frozen=True):
         "\n"
         'All four allow no implicit padding: `count = ["holes", "tail", "nested", "bits"]`, `max = 0`.\n'
         "\n"
-        "Members count as used, reserved ones too, and so do unnamed bit-fields (`unsigned : 5`) in C\n"
-        "sources. DWARF, BTF and snapshots do not state these. With `bits`, such an input makes the outcome\n"
-        "unknown if it depends on a gap beside a bit-field; without, the whole bytes of that gap count. An\n"
-        "unnamed bit-field that is beside no other one counts as padding there.\n"
+        "Members count as used, reserved ones too; with `bits`, so do unnamed bit-fields (`unsigned : 5`)\n"
+        "in C sources. DWARF, BTF and snapshots do not state these: with `bits`, such an input makes the\n"
+        "outcome unknown if it depends on a gap beside a bit-field. An unnamed bit-field that is beside no\n"
+        "other one counts as padding there.\n"
         "\n"
         "Elements of a flexible array are no part of the struct. The base does not matter.\n"
         "\n"
@@ -82,7 +82,11 @@ class Holes(Record, frozen=True):
     def check(self, context: Context) -> Verdict:
         """Return broken if more than `max` bytes are padding that counts."""
         try:
-            every = list(find_padding(context.layout, is_deep="nested" in self.count))
+            every = list(
+                find_padding(
+                    context.layout, is_deep="nested" in self.count, with_unnamed="bits" not in self.count
+                )
+            )
         except UnknownSize as error:
             raise CannotTell(f"the size of `{error}` is not known") from None
         gaps = [gap for gap in every if self._counts(gap)]

@@ -80,7 +80,8 @@ CASES = [
          "1 bytes and 7 bits are in 2 gaps, 1 allowed: 7 bits at 2:1 before `id`, 3..3 before `id`",
          advice="move or narrow fields so that 7 of the bits are used, or declare reserved members there"),
     Case("an unnamed bit-field", DECLARED, {"count": ALL}, KEPT, (), "0 bytes are in 0 gaps"),
-    Case("an unnamed bit-field is no hole", DECLARED, {}, KEPT, (), "0 bytes are in 0 holes"),
+    Case("an unnamed bit-field counts without bits", DECLARED, {}, BROKEN, (), "1 bytes are in 1 hole, 0 allowed: 3..3 before `id`",
+         advice="move or narrow fields so that 1 of these bytes are used"),
     Case("few bits that nobody states", BITS, {"count": ALL, "max": 2}, KEPT, (), "1 bytes and 7 bits are in 2 gaps"),
 ]  # fmt: skip
 REFUSALS = [
