@@ -5,14 +5,14 @@ Uses the standard library only, without input or output. Sizes and offsets are i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import IntFlag
 from fnmatch import fnmatchcase
 from typing import Literal
 
 from layoutlint.model.ctype import CType
 from layoutlint.model.randomised import Randomisation
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 from layoutlint.model.target import Target
 
 Aggregate = Literal["struct", "union"]
@@ -126,6 +126,30 @@ class Field(Record, frozen=True, gc=False):
     def is_flexible(self) -> bool:
         """Whether this is an array without a length (`x[]`, `x[0]`)."""
         return bool(self.dims) and self.dims[0] in (None, 0)
+
+
+def place_unnamed_bits(members: Iterable[tuple[Field | None, int, int]]) -> tuple[Field, ...]:
+    """Return the fields of members in their order, each with the unnamed bit-fields that it states.
+
+    A member is a field, or None for an unnamed bit-field, with its first bit and its bits.
+    """
+    placed: list[Field] = []
+    unnamed: list[list[tuple[int, int]]] = [[]]
+    for field, start, width in members:
+        if field is not None:
+            if placed:  # what is before the first field belongs to it
+                unnamed.append([])
+            placed.append(field)
+        elif width > 0:
+            unnamed[-1].append((start, width))
+    return tuple(map(_with_unnamed_bits, placed, unnamed))
+
+
+def _with_unnamed_bits(field: Field, bits: list[tuple[int, int]]) -> Field:
+    """Return a field with unnamed bit-fields beside it, and no others."""
+    stated = None if field.unnamed_bits is None or not field.is_bitfield else ()
+    beside = tuple((start - field.bit_offset, width) for start, width in bits) or stated
+    return field if field.unnamed_bits == beside else replace(field, unnamed_bits=beside)
 
 
 def fields_in_braces(fields: tuple[Field, ...], prefix: str = "") -> Iterator[tuple[str, Field]]:

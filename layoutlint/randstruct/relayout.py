@@ -10,7 +10,7 @@ from layoutlint.model import possible_alignments
 from layoutlint.model.declared import Inner, StructDeclaration
 from layoutlint.model.randomised import Randomisation
 from layoutlint.model.record import Record, replace
-from layoutlint.model.structs import Field, Struct
+from layoutlint.model.structs import Field, Struct, place_unnamed_bits
 from layoutlint.model.target import Target
 from layoutlint.randstruct import variants
 from layoutlint.randstruct.c_abi import CannotLayOut
@@ -233,12 +233,15 @@ class Relayouter:
         for way, layout in zip(possible_ways, results, strict=True):
             if (layout.offsets, layout.bit_size) != (first.offsets, first.bit_size):
                 self.note_assumption(type_, way.packed)
-        placed = tuple(
-            replace(fields[at], bit_offset=offset)
-            for at, offset in zip((positions[index] for index in member_order), first.offsets, strict=True)
-            if at is not None
-        )
-        return _Relaid(placed, first.bit_size, order is not None, True, first.align)
+        members = possible_ways[0].members
+        placed = (
+            (None if at is None else replace(fields[at], bit_offset=offset), offset, width)
+            for at, offset, width in zip(
+                (positions[index] for index in member_order), first.offsets,
+                (members[index].bit_size or 0 for index in member_order), strict=True,
+            )
+        )  # fmt: skip
+        return _Relaid(place_unnamed_bits(placed), first.bit_size, order is not None, True, first.align)
 
     def _find_packed_inside(self, type_: StructType, way: Way) -> Iterator[Way]:
         """Yield the ways in which an embedded type is packed, though the input does not state it."""

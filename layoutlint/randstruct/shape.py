@@ -11,7 +11,7 @@ from functools import partial
 from math import prod
 
 from layoutlint.model.record import Record, field, replace
-from layoutlint.model.structs import Aggregate, Field, Struct
+from layoutlint.model.structs import Aggregate, Field, Struct, place_unnamed_bits
 from layoutlint.model.target import Target
 from layoutlint.randstruct import order_tree
 from layoutlint.randstruct.c_abi import CannotLayOut, round_up
@@ -138,7 +138,10 @@ class Shape(Record, frozen=True, eq=False):
                 bit_size=layouts[shape].bit_size * count,
                 members=shape.move_members(layouts),
             )
-        return tuple(members[position] for position in layouts[self].order if self.is_field(position))
+        return place_unnamed_bits(
+            (members[at] if self.is_field(at) else None, offsets[at], members[at].bit_size or 0)
+            for at in layouts[self].order
+        )
 
 
 class Shapes:

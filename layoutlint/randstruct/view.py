@@ -94,7 +94,7 @@ class Question(Record, frozen=True):
         return tuple(self._place_member(shape, positions[spot.position].pop(0), spot) for spot in view[1])
 
     def _place_member(self, shape: Shape, position: int, spot: MemberSpot) -> Field:
-        member = replace(shape.fields[position], bit_offset=spot.bit_offset)
+        member = replace(shape.fields[position], bit_offset=spot.bit_offset, unnamed_bits=None)
         if spot.inner is None:
             return member
         inner_shape, count = shape.inner[position]

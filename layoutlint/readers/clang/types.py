@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from layoutlint.errors import ReadError
 from layoutlint.model.ctype import UNKNOWN, UNTAGGED, CType, add_qualifier, array_of, function_of, pointer_to
 from layoutlint.model.declared import Member, StructDeclaration
-from layoutlint.model.record import Record, field, replace
-from layoutlint.model.structs import Aggregate, Field
+from layoutlint.model.record import Record, field
+from layoutlint.model.structs import Aggregate, Field, place_unnamed_bits
 from layoutlint.readers.clang import attributes, libclang, pack_pragmas
 from layoutlint.readers.clang.attributes import Alignments
 from layoutlint.readers.clang.file_names import Places
@@ -265,24 +265,11 @@ class Types(Record):
             offsets = self._offsets(record, cursors)
             fields = [self._field(cursor, offset) for cursor, offset in zip(cursors, offsets, strict=True)]
             self._depth -= 1
-            self._members[key] = tuple(self._with_unnamed_bits(cursors, offsets, fields))
+            widths = map(self.lib.clang_getFieldDeclBitWidth, cursors)
+            self._members[key] = place_unnamed_bits(zip(fields, offsets, widths, strict=True))
             if self.with_marks:
                 self.declared[key] = record, self._declaration(record, cursors, fields)
         return self._members[key]
-
-    def _with_unnamed_bits(
-        self, cursors: list[Cursor], offsets: Sequence[int], converted: list[Field | None]
-    ) -> Iterator[Field]:
-        """Yield the fields, with the unnamed bit-fields beside each, for which `converted` has None."""
-        named = [(at, member) for at, member in enumerate(converted) if member is not None]
-        stops = [*(at for at, _ in named[1:]), len(converted)]
-        for (at, member), start, stop in zip(named, [0, *stops], stops, strict=False):
-            unnamed = [
-                (offsets[each] - member.bit_offset, width)
-                for each in range(start, stop)
-                if each != at and (width := self.lib.clang_getFieldDeclBitWidth(cursors[each])) > 0
-            ]
-            yield replace(member, unnamed_bits=tuple(unnamed)) if unnamed else member
 
     def _refuse_too_large(self, record: Cursor, cursors: list[Cursor]) -> None:
         """Raise ReadError for a struct of which libclang states wrong offsets and sizes."""

@@ -10,7 +10,7 @@ from layoutlint.geometry.layout import Place, named_members
 from layoutlint.model import possible_alignments
 from layoutlint.model.declared import Member
 from layoutlint.model.record import Record, replace
-from layoutlint.model.structs import Field, Struct, fields_in_braces
+from layoutlint.model.structs import Field, Struct, fields_in_braces, place_unnamed_bits
 from layoutlint.randstruct.c_abi import CannotLayOut, MemberLayout, Rules, round_up
 from layoutlint.randstruct.variants import Way
 
@@ -270,11 +270,11 @@ class Arrangement(Record, frozen=True):
                 new.append(field)
         layout = way.rules.lay_out(members)
         placed = (
-            replace(field, bit_offset=offset)
+            None if field is None else replace(field, bit_offset=offset)
             for field, offset in zip(new, layout.offsets, strict=True)
-            if field is not None
         )
-        return tuple(placed), layout
+        widths = (member.bit_size or 0 for member in members)
+        return place_unnamed_bits(zip(placed, layout.offsets, widths, strict=True)), layout
 
     def flatten(self, struct: Struct) -> Struct:
         """Return the struct in some order with the members of opened structs in their place."""
