@@ -1,4 +1,7 @@
-"""The padding of a struct, and of the members that it holds by value, at any depth."""
+"""The padding of a struct, and of the members that it holds by value, at any depth.
+
+`find_padding` names each gap for a rule; `inner_holes` lists them at their places, as `show --expand` does.
+"""
 
 from __future__ import annotations
 
@@ -242,3 +245,29 @@ def _gaps(part: _Part, start: int, stop: int) -> Iterator[Gap]:
 
 def _end(place: Place) -> int:
     return place.bit_offset + (place.bit_size or 0)
+
+
+def inner_holes(layout: Layout) -> tuple[Hole, ...]:
+    """Return the gaps that no innermost member covers, without the padding at the end of the struct.
+
+    The padding of a member is one of them. Of an array of structs, those in its first element are returned:
+    the members of others are not listed.
+    """
+    end = layout.bit_size - layout.bit_padding
+    gaps, reached = find_gaps(_innermost(layout.places), end)
+    if reached < end:
+        gaps.append((reached, end))
+    return tuple(hole for start, stop in gaps for hole in split_gap(start, stop))
+
+
+def _innermost(places: Iterable[Place]) -> Iterator[Place]:
+    """Yield fields, and in place of embedded structs their members; for an array, also its other elements."""
+    for place in places:
+        member, element = place.field, place.element_bits
+        if not member.members or place.is_flexible or element is None or not place.bit_size:
+            yield place
+            continue
+        is_union = member.aggregate == "union"
+        yield from _innermost(named_members(member.members, f"{place.path}.", place.bit_offset, is_union))
+        if element < place.bit_size:
+            yield replace(place, bit_offset=place.bit_offset + element, bit_size=place.bit_size - element)

@@ -73,8 +73,9 @@ def report_on(judged: Judged, read_result: Inputs, options: Options) -> Report:
     """Judge inputs with what people wrote on them. Raises UsageError if no rule applies."""
     rules = _applicable_rules(judged.inputs, read_result, options)
     inputs = guessing.add_arrays(judged.inputs, rules, options)
+    judged = replace(judged, inputs=inputs)
     of_mode, unread = options.mode.judge(read_result, options)
-    found = intents.suppress([*judge_all(inputs, options), *of_mode], replace(judged, inputs=inputs), options)
+    found = intents.suppress([*judge_all(inputs, options), *of_mode], judged, options)
     findings = merge_inputs(found.findings) if len(inputs) > 1 else list(found.findings)
     unused_intent = tuple(unused.find_unused_intent(inputs, found.idle, findings))
     if options.strictness.unused:

@@ -13,8 +13,8 @@ from random import Random
 
 import pytest
 
-from layoutlint.geometry.inner_holes import inner_holes
 from layoutlint.geometry.layout import Layout
+from layoutlint.geometry.padding import inner_holes
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch

@@ -8,9 +8,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from layoutlint.geometry.allocation_room import allocation_room
-from layoutlint.geometry.inner_holes import inner_holes
 from layoutlint.geometry.layout import Hole, Layout, Place
-from layoutlint.geometry.padding import count_nested_bytes
+from layoutlint.geometry.padding import count_nested_bytes, inner_holes
 from layoutlint.model.ctype import UNKNOWN
 from layoutlint.model.json_object import NULL, JsonObject, Natural, Positive, one_of
 from layoutlint.model.randomised import Chances, MemberChances, Randomisation

@@ -7,9 +7,8 @@ from itertools import cycle
 
 from layoutlint.geometry import placement
 from layoutlint.geometry.allocators import LARGEST_CLASS, class_name, kmalloc_class
-from layoutlint.geometry.inner_holes import inner_holes
 from layoutlint.geometry.layout import Hole, Layout, Place, flexible_end
-from layoutlint.geometry.padding import count_nested_bytes
+from layoutlint.geometry.padding import count_nested_bytes, inner_holes
 from layoutlint.model.randomised import Chances
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Field, Struct
