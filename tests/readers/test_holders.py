@@ -87,7 +87,7 @@ def index(path: Path, wanted: Wanted, jobs: int = 1) -> Index:
 @pytest.mark.parametrize("text", SOURCES.values(), ids=SOURCES.keys())
 def test_every_struct_has_the_containers_that_it_has_among_everything(tmp_path, compiler, flags, text):
     (tmp_path / "template.h").write_text(TEMPLATE)
-    path = compile_c(compiler, text, tmp_path / "all.o", "-c", *flags)
+    path = compile_c(compiler, text, tmp_path / "all.o", "-c", f"-I{tmp_path}", *flags)
     names = index(path, Wanted(everything=True)).names
     assert len(names) > 8
     held = 0
