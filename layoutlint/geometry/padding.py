@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from math import prod
 from typing import Literal
@@ -39,6 +40,8 @@ class Gap(Record, frozen=True):
 
 _Bits = tuple[int, int]
 """The first bit of a gap, and its number of bits."""
+_Span = tuple[int, int]
+"""The first bit of a gap, and the one behind it."""
 
 
 class UnknownSize(ValueError):
@@ -129,8 +132,7 @@ def _outermost(layout: Layout) -> _Part:
 
 
 def _own_padding(part: _Part) -> Iterator[Gap]:
-    for start, stop in _find_uncovered(part):
-        yield from _gaps(part, start, stop)
+    yield from _gaps(part, _find_uncovered(part))
 
 
 def _nested_padding(part: _Part) -> Iterator[Gap]:
@@ -167,22 +169,19 @@ def _hidden_padding(part: _Part, covered: list[Hole]) -> Iterator[Gap]:
 
     `covered` has the gaps that are yielded already, and gets the others.
     """
-    for start, stop in _find_uncovered(part):
-        rest, _ = find_gaps([*_clip(covered, start, stop), Hole(stop, 0)], stop)
-        for low, high in rest:
-            if low >= start:
-                yield from _gaps(part, low, high)
-        covered.append(Hole(start, stop - start))
+    own = _find_uncovered(part)
+    yield from _gaps(part, _outside(own, covered))
+    covered += (Hole(start, stop - start) for start, stop in own)
     for inner in _nameless(part):
         yield from _hidden_padding(inner, covered)
 
 
-def _clip(holes: Iterable[Hole], start: int, stop: int) -> Iterator[Hole]:
-    """Yield the parts of gaps inside a range, and what is before it."""
-    yield Hole(0, start)
-    for hole in holes:
-        if hole.bit_offset < stop and hole.bit_offset + hole.bit_size > start:
-            yield hole
+def _outside(gaps: list[_Span], covered: list[Hole]) -> list[_Span]:
+    """Return the parts of gaps that are not covered."""
+    edges = [0, *(edge for span in gaps for edge in span)]
+    edges.append(edges[-1])
+    between = [Hole(stop, start - stop) for stop, start in zip(edges[::2], edges[1::2], strict=True)]
+    return find_gaps([*(hole for hole in covered if hole.bit_offset < edges[-1]), *between], 0)[0]
 
 
 def _nameless(part: _Part) -> Iterator[_Part]:
@@ -199,7 +198,7 @@ def _places(part: _Part) -> Iterator[Place]:
     return named_members(part.fields, part.prefix, part.base, part.is_union)
 
 
-def _find_uncovered(part: _Part) -> list[tuple[int, int]]:
+def _find_uncovered(part: _Part) -> list[_Span]:
     """Return start and end of the gaps between the members of a part, and behind them."""
     if not part.fields:
         return []  # nothing, or unnamed bit-fields alone
@@ -224,23 +223,45 @@ def _declared_holes(fields: tuple[Field, ...], base: int) -> Iterator[Hole]:
             yield from _declared_holes(member.members, start)
 
 
-def _gaps(part: _Part, start: int, stop: int) -> Iterator[Gap]:
-    """Yield one gap of a part, split into whole bytes and bits."""
-    places = list(_places(part))
-    before = max((p for p in places if _end(p) <= start), key=_end, default=None)
-    after = min((p for p in places if p.bit_offset >= stop), key=lambda p: p.bit_offset, default=None)
-    beside = [place.field for place in (before, after) if place is not None]
-    can_be_declared = any(field.is_bitfield and field.unnamed_bits is None for field in beside)
-    if after is not None:
-        where, words = part.where[0], f"before `{after.path}`"
-    elif part.path or before is None or part.where[1] == "tail":
-        where, words = part.where[1], f"at the end of `{part.path}`" if part.path else "at the end"
-    else:
-        where, words = part.where[1], f"behind `{before.path}`"
-    for hole in split_gap(start, stop):
-        yield Gap(
-            hole.bit_offset, hole.bit_size, where, words, part.count, None if can_be_declared else False
-        )
+def _gaps(part: _Part, spans: Iterable[_Span]) -> Iterator[Gap]:
+    """Yield the gaps of a part, split into whole bytes and bits."""
+    beside = _Neighbours(_places(part))
+    for start, stop in spans:
+        before, after = beside.before(start), beside.after(stop)
+        fields = [place.field for place in (before, after) if place is not None]
+        can_be_declared = any(field.is_bitfield and field.unnamed_bits is None for field in fields)
+        if after is not None:
+            where, words = part.where[0], f"before `{after.path}`"
+        elif part.path or before is None or part.where[1] == "tail":
+            where, words = part.where[1], f"at the end of `{part.path}`" if part.path else "at the end"
+        else:
+            where, words = part.where[1], f"behind `{before.path}`"
+        for hole in split_gap(start, stop):
+            yield Gap(
+                hole.bit_offset, hole.bit_size, where, words, part.count, None if can_be_declared else False
+            )
+
+
+class _Neighbours:
+    """The members next to a gap; of several, the first one."""
+
+    def __init__(self, places: Iterable[Place]) -> None:
+        in_order = list(places)
+        self._by_start, self._by_end = sorted(in_order, key=_start), sorted(in_order, key=_end)
+
+    def before(self, start: int) -> Place | None:
+        """Return the member that ends last before a bit."""
+        at = bisect_right(self._by_end, start, key=_end)
+        return self._by_end[bisect_left(self._by_end, _end(self._by_end[at - 1]), key=_end)] if at else None
+
+    def after(self, stop: int) -> Place | None:
+        """Return the member that starts first from a bit on."""
+        at = bisect_left(self._by_start, stop, key=_start)
+        return self._by_start[at] if at < len(self._by_start) else None
+
+
+def _start(place: Place) -> int:
+    return place.bit_offset
 
 
 def _end(place: Place) -> int:

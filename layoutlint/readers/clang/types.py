@@ -40,6 +40,9 @@ _MOST_TYPEDEFS = 256
 """The longest chain of typedefs; libclang's time for each grows with those after it."""
 _MOST_FIELDS = 10_000
 """The most members of a struct; libclang's time for the offset of each grows with their number."""
+_MOST_IN_ALL = 1 << 16
+"""The most members of a struct at all depths, as of one in debug information. Structs that contain one
+another twice double it with each level, and libclang's time for the offset of a member grows with it."""
 _LARGEST = 1 << 59
 """The most bytes of the members of a struct: libclang states offsets in bits, as integers of 64 bits."""
 DEEPEST = 64
@@ -80,6 +83,8 @@ class Types(Record):
     _spellings: dict[int, CType] = field(default_factory=dict)
     _shapes: dict[int, TypeShape] = field(default_factory=dict)
     _members: dict[int, tuple[Field, ...]] = field(default_factory=dict)
+    _numbers: dict[int, int] = field(default_factory=dict)
+    """The number of members at all depths, by the identity of the tuple in `_members`."""
     _pragmas: dict[int, tuple[tuple[int, bytes], ...]] = field(default_factory=dict)
     _depth: int = 0
 
@@ -262,14 +267,26 @@ class Types(Record):
                     place.file, f"line {place.line}: a struct has more than {_MOST_FIELDS:,} fields"
                 )
             self._refuse_too_large(record, cursors)
+            number = self._count_in_all(record, cursors)
             offsets = self._offsets(record, cursors)
             fields = [self._field(cursor, offset) for cursor, offset in zip(cursors, offsets, strict=True)]
             self._depth -= 1
             widths = map(self.lib.clang_getFieldDeclBitWidth, cursors)
-            self._members[key] = place_unnamed_bits(zip(fields, offsets, widths, strict=True))
+            members = place_unnamed_bits(zip(fields, offsets, widths, strict=True))
+            self._members[key], self._numbers[id(members)] = members, number
             if self.with_marks:
                 self.declared[key] = record, self._declaration(record, cursors, fields)
         return self._members[key]
+
+    def _count_in_all(self, record: Cursor, cursors: list[Cursor]) -> int:
+        """Return the number of members at all depths. Raises ReadError for too many."""
+        shapes = (self.shape(self.lib.clang_getCursorType(cursor)) for cursor in cursors)
+        number = len(cursors) + sum(self._numbers.get(id(shape.members), 0) for shape in shapes)
+        if number > _MOST_IN_ALL:
+            place = self.places.source(record)
+            reason = f"a struct has more than {_MOST_IN_ALL:,} fields at all depths"
+            raise ReadError(place.file, f"line {place.line}: {reason}")
+        return number
 
     def _refuse_too_large(self, record: Cursor, cursors: list[Cursor]) -> None:
         """Raise ReadError for a struct of which libclang states wrong offsets and sizes."""

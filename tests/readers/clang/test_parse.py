@@ -265,11 +265,13 @@ def test_targets(tmp_path, triple, name):
 
 
 DEEP = "struct s0 { int a; };\n" + "".join(f"struct s{n} {{ struct s{n - 1} in; }};\n" for n in range(1, 2000))
+DOUBLED = "struct d0 { char a; int b; };\n" + "".join(f"struct d{n} {{ struct d{n - 1} x, y; }};\n" for n in range(1, 64))
 QUOTE = "'"
 BAD = [
     # name of the file, content, message
     ("gone.h", None, system_words()),
     ("text.h", DEEP + "struct s { struct s1999 in; };", "line 1936: structs are nested more than 64 deep"),
+    ("text.h", DOUBLED + "struct s { struct d30 in; };", "line 16: a struct has more than 65,536 fields at all depths"),
     ("text.cpp", "struct s { int a; };", "is C++; layoutlint reads only C, also in the DWARF of a program"),
     ("compile_commands.json", "{", f"is not a compilation database: {words_of(json.loads, '{')}"),
     ("compile_commands.json", "{}", "is not a compilation database: it holds no list"),
