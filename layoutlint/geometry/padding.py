@@ -170,13 +170,13 @@ def _hidden_padding(part: _Part, covered: list[Hole]) -> Iterator[Gap]:
     `covered` has the gaps that are yielded already, and gets the others.
     """
     own = _find_uncovered(part)
-    yield from _gaps(part, _outside(own, covered))
+    yield from _gaps(part, _find_outside(own, covered))
     covered += (Hole(start, stop - start) for start, stop in own)
     for inner in _nameless(part):
         yield from _hidden_padding(inner, covered)
 
 
-def _outside(gaps: list[_Span], covered: list[Hole]) -> list[_Span]:
+def _find_outside(gaps: list[_Span], covered: list[Hole]) -> list[_Span]:
     """Return the parts of gaps that are not covered."""
     edges = [0, *(edge for span in gaps for edge in span)]
     edges.append(edges[-1])
@@ -227,7 +227,7 @@ def _gaps(part: _Part, spans: Iterable[_Span]) -> Iterator[Gap]:
     """Yield the gaps of a part, split into whole bytes and bits."""
     beside = _Neighbours(_places(part))
     for start, stop in spans:
-        before, after = beside.before(start), beside.after(stop)
+        before, after = beside.find_before(start), beside.find_after(stop)
         fields = [place.field for place in (before, after) if place is not None]
         can_be_declared = any(field.is_bitfield and field.unnamed_bits is None for field in fields)
         if after is not None:
@@ -249,12 +249,12 @@ class _Neighbours:
         in_order = list(places)
         self._by_start, self._by_end = sorted(in_order, key=_start), sorted(in_order, key=_end)
 
-    def before(self, start: int) -> Place | None:
+    def find_before(self, start: int) -> Place | None:
         """Return the member that ends last before a bit."""
         at = bisect_right(self._by_end, start, key=_end)
         return self._by_end[bisect_left(self._by_end, _end(self._by_end[at - 1]), key=_end)] if at else None
 
-    def after(self, stop: int) -> Place | None:
+    def find_after(self, stop: int) -> Place | None:
         """Return the member that starts first from a bit on."""
         at = bisect_left(self._by_start, stop, key=_start)
         return self._by_start[at] if at < len(self._by_start) else None
