@@ -269,26 +269,37 @@ def _end(place: Place) -> int:
 
 
 def inner_holes(layout: Layout) -> tuple[Hole, ...]:
-    """Return the gaps that no innermost member covers, without the padding at the end of the struct.
+    """Return the holes of a struct and of those inside it, each once; without the padding at its own end.
 
-    The padding of a member is one of them. Of an array of structs, those in its first element are returned:
-    the members of others are not listed.
+    Inside a union, other members can cover them. Of an array of structs, those of its first element are
+    returned.
     """
-    end = layout.bit_size - layout.bit_padding
-    gaps, reached = find_gaps(_innermost(layout.places), end)
-    if reached < end:
-        gaps.append((reached, end))
-    return tuple(hole for start, stop in gaps for hole in split_gap(start, stop))
+    holes = dict.fromkeys(_all_holes(layout.struct.fields, 0, layout.bit_size - layout.bit_padding))
+    return tuple(sorted(holes, key=lambda hole: (hole.bit_offset, hole.bit_size)))
 
 
-def _innermost(places: Iterable[Place]) -> Iterator[Place]:
-    """Yield fields, and in place of embedded structs their members; for an array, also its other elements."""
-    for place in places:
-        member, element = place.field, place.element_bits
-        if not member.members or place.is_flexible or element is None or not place.bit_size:
-            yield place
-            continue
-        is_union = member.aggregate == "union"
-        yield from _innermost(named_members(member.members, f"{place.path}.", place.bit_offset, is_union))
-        if element < place.bit_size:
-            yield replace(place, bit_offset=place.bit_offset + element, bit_size=place.bit_size - element)
+def _all_holes(fields: tuple[Field, ...], base: int, bit_size: int) -> Iterator[Hole]:
+    yield from own_holes(fields, base, bit_size)
+    for member in fields:
+        bits = shown_bits(member)
+        if bits:
+            yield from _all_holes(member.members, base + member.bit_offset, bits)
+
+
+def own_holes(fields: tuple[Field, ...], base: int, bit_size: int) -> Iterator[Hole]:
+    """Yield the holes between the members of a struct that starts at bit `base`, and behind them.
+
+    A struct or union without a name is a member here.
+    """
+    gaps, reached = find_gaps(fields, bit_size)
+    if reached < bit_size:
+        gaps.append((reached, bit_size))
+    for start, stop in gaps:
+        yield from split_gap(base + start, base + stop)
+
+
+def shown_bits(member: Field) -> int:
+    """Return the bits of a struct that a member is, or of the first one in an array; 0 for other members."""
+    if not member.members or member.is_flexible:
+        return 0
+    return Place("", member.bit_offset, member.bit_size, member).element_bits or 0

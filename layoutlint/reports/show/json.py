@@ -101,7 +101,8 @@ class StructJson(JsonObject, frozen=True):
     """The fields, in declared order or in the random one. With `--expand`, also those of embedded structs."""
     holes: Sequence[Annotated[HoleJson, _BYTES_OR_BITS]]
     """What no field covers, without the padding. With `--expand`, also the holes and the padding of embedded
-    structs; of an array, those of its first element."""
+    structs, each once, also where another member of a union covers them; of an array, those of its first
+    element."""
     allocations: Sequence[AllocationJson]
     """What an object takes of kmalloc or a slab cache, if a rule file, or a call in a C input, states that it
     comes from there. Empty with `--all`."""

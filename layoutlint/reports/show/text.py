@@ -8,7 +8,7 @@ from itertools import cycle
 from layoutlint.geometry import placement
 from layoutlint.geometry.allocators import LARGEST_CLASS, class_name, kmalloc_class
 from layoutlint.geometry.layout import Hole, Layout, Place, flexible_end
-from layoutlint.geometry.padding import count_nested_bytes, inner_holes
+from layoutlint.geometry.padding import count_nested_bytes, own_holes, shown_bits
 from layoutlint.model.randomised import Chances
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Field, Struct
@@ -178,9 +178,8 @@ class _FieldTable(Record):
 
     def rows(self) -> Iterator[Line]:
         """Yield all rows, each hole before the field that follows it."""
-        holes = inner_holes(self.layout) if self.expand else self.layout.holes
-        self.holes = list(reversed(holes))
-        struct = self.layout.struct
+        struct, end = self.layout.struct, self.layout.bit_size - self.layout.bit_padding
+        self.holes = [*(own_holes(struct.fields, 0, end) if self.expand else self.layout.holes)][::-1]
         yield from self._members(struct.fields, "", 0, 0, struct.aggregate == "union")
         while self.holes:  # the padding of the last member
             yield from self._gap(self.holes.pop(), "hole")
@@ -201,7 +200,12 @@ class _FieldTable(Record):
             if is_opened:
                 inner = prefix if member.name is None else f"{name}."
                 inner_union = member.aggregate == "union"
+                pending, bits = len(self.holes), shown_bits(member) if self.expand else 0
+                if bits:
+                    self.holes += [*own_holes(member.members, place.bit_offset, bits)][::-1]
                 yield from self._members(member.members, inner, place.bit_offset, depth + 1, inner_union)
+                while len(self.holes) > pending:
+                    yield from self._gap(self.holes.pop(), "padding")
 
     def _gaps_before(self, place: Place) -> Iterator[Line]:
         """Yield the holes and line boundaries before a field."""
