@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated
 
 from msgspec import Meta
 
 from layoutlint.geometry.allocation_room import allocation_room
-from layoutlint.geometry.layout import Hole, Layout, Place
+from layoutlint.geometry.layout import Hole, Layout, Place, flexible_end
 from layoutlint.geometry.padding import count_nested_bytes, inner_holes
 from layoutlint.model.ctype import UNKNOWN
 from layoutlint.model.json_object import NULL, JsonObject, Natural, Positive, one_of
@@ -80,6 +80,8 @@ class StructJson(JsonObject, frozen=True):
     nested_padding: Natural | None
     """The whole bytes of padding inside members that the struct holds by value, at any depth, in each element
     of arrays. What another member of a union covers counts, once. Null if a size is not known."""
+    flexible_ends: Sequence[str]
+    """The paths of flexible arrays at the end of its members, which overlap what follows them."""
     free_on_line: Natural | None
     """The bytes by which it can grow before an object at the start of a line takes another line. Null if it
     ends with a flexible array, or if its size is not known."""
@@ -227,7 +229,7 @@ def struct_values(struct: Struct, files: Mapping[str, int], options: ShowOptions
     `files` has the numbers of its files.
     """
     layout = None if struct.bit_size is None else Layout(struct)
-    places = () if layout is None else layout.walk_fields() if options.expand else layout.places
+    places = () if layout is None else tuple(layout.walk_fields()) if options.expand else layout.places
     if struct.problem is not None:
         layout = None
     holes = () if layout is None else inner_holes(layout) if options.expand else layout.holes
@@ -243,6 +245,7 @@ def struct_values(struct: Struct, files: Mapping[str, int], options: ShowOptions
         align_suggested=None if suggested is None else suggested.value,
         padding=None if layout is None else layout.bit_padding // 8,
         nested_padding=None if layout is None else count_nested_bytes(layout),
+        flexible_ends=list(_flexible_ends(places)),
         free_on_line=None if layout is None or layout.open_end else -layout.size % struct.target.line_size,
         **file_and_line(struct.source),
         origin=struct.origin,
@@ -303,6 +306,13 @@ def _field(place: Place) -> FieldJson:
     if place.field.is_bitfield:
         return FieldJson(place.path, kind, place.offset, place.size, place.bit_offset, place.bit_size)
     return FieldJson(place.path, kind, place.offset, place.size, None, None)
+
+
+def _flexible_ends(places: Iterable[Place]) -> Iterator[str]:
+    for place in places:
+        array = flexible_end(place.field)
+        if array is not None:
+            yield f"{place.path}.{array.path}"
 
 
 def _unplaced_field(place: Place) -> FieldJson:

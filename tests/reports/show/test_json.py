@@ -15,7 +15,7 @@ from layoutlint.reports.show.options import ShowOptions
 from tests.harness.build import bits, flexible, member, struct
 
 KEYS = [
-    "name", "aggregate", "size", "align", "align_possible", "align_basis", "align_suggested", "padding", "nested_padding", "free_on_line", "file", "line", "origin", "files", "aliases",
+    "name", "aggregate", "size", "align", "align_possible", "align_basis", "align_suggested", "padding", "nested_padding", "flexible_ends", "free_on_line", "file", "line", "origin", "files", "aliases",
     "problem", "randomised", "fields", "holes", "allocations",
 ]  # fmt: skip
 INNER = member("inner", 8, 16, member("x", 0, 8), member("y", 8, 4))
@@ -111,6 +111,8 @@ FACTS = [
     ("room", struct("s", 72, member("a", 0, 72)), {"free_on_line": 56}),
     ("padding inside", struct("s", 24, member("a", 0, 8), INNER), {"nested_padding": 4}),
     ("no room", struct("s", 128, member("a", 0, 128)), {"free_on_line": 0}),
+    ("a flexible array inside", struct("s", 16, member("a", 0, 8, member("n", 0, 8), flexible("tail", 8)), member("b", 8, 8)),
+     {"flexible_ends": ["a.tail"]}),
     ("a flexible array", struct("s", 8, member("a", 0, 8), flexible("tail", 8)), {"free_on_line": None}),
     ("declared only", replace(struct("s", 0), bit_size=None, align=4), {"size": None, "align": 4, "align_basis": None, "holes": []}),
     ("odd texts", replace(struct(ODD, 8), source=Source(ODD, 1), origin=ODD, aliases=(ODD,), problem=ODD),
