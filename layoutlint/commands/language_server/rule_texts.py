@@ -11,6 +11,7 @@ from layoutlint.commands.language_server.documents import Kept, OpenDocument
 from layoutlint.commands.language_server.markup import Markup
 from layoutlint.commands.language_server.positions import column, units
 from layoutlint.commands.language_server.views import kind_of
+from layoutlint.geometry.layout import Place
 from layoutlint.intent.toml.rule_file import (
     FIELD_KEYS,
     OVERRIDE_KEYS,
@@ -18,6 +19,7 @@ from layoutlint.intent.toml.rule_file import (
     RULE_KEYS,
     STRUCT_KEYS,
 )
+from layoutlint.judgement.position import Bit
 from layoutlint.judgement.rule import ACCESSES, Key, Kind, Severity
 from layoutlint.kinds import KINDS, find_kind
 from layoutlint.model.record import Record
@@ -42,6 +44,8 @@ class Section(Record, frozen=True):
     """Its keys with the text of their values, also those behind the line."""
     key: str
     """The key of the value in which the line is; empty for none."""
+    rule: Section | None = None
+    """The rule of which it is a table (`rule.at`)."""
 
     @property
     def kind(self) -> type[Kind] | None:
@@ -75,7 +79,9 @@ def section(lines: Sequence[str], line: int) -> Section:
         if pair is not None:
             values[pair["key"]] = pair["value"]
             key = pair["key"] if number <= line else key
-    return Section(header["path"].strip() if header else "", values, key)
+    path = header["path"].strip() if header else ""
+    is_inner = path.startswith("rule.") and first > 0
+    return Section(path, values, key, section(lines, first - 1) if is_inner else None)
 
 
 def completion(
@@ -89,8 +95,12 @@ def completion(
     before = text[:at]
     around = section(document.lines, position.line)
     pair = _PAIR.match(before)
-    is_value = pair is not None or before.count('"') % 2 or before.lstrip()[:1] in ('"', "[", "]")
-    words = dict(_values(around, others) if is_value else _keys(around))
+    is_value = pair is not None or before.count('"') % 2 == 1 or before.lstrip()[:1] in ('"', "[", "]")
+    if around.rule is not None:
+        is_value = "=" in before
+        words = dict(_positions(around.rule, around.path.partition(".")[2], before, others))
+    else:
+        words = dict(_values(around, others) if is_value else _keys(around))
     start = at
     while start > 0 and text[start - 1] not in _ENDS_TOKEN:
         start -= 1
@@ -98,16 +108,44 @@ def completion(
         types.Position(position.line, units(text, start, encoding)),
         types.Position(position.line, units(text, at, encoding)),
     )
-    quote = '"' if is_value and before.count('"') % 2 == 0 else ""
+    is_quoted = before.count('"') % 2 == 1
     return [
         types.CompletionItem(
             word,
             kind=types.CompletionItemKind.Value if is_value else types.CompletionItemKind.Property,
             detail=detail,
-            text_edit=types.TextEdit(where, f"{quote}{word}{quote}"),
+            text_edit=types.TextEdit(where, word if is_quoted or _is_bare(word, is_value) else f'"{word}"'),
         )
         for word, detail in list(words.items())[:_MOST_ITEMS]
     ]
+
+
+def _is_bare(word: str, is_value: bool) -> bool:
+    """Return whether a word stands without quotation marks: a key of TOML, or a number."""
+    return word.isdecimal() if is_value else _WORD.fullmatch(word) is not None
+
+
+def _positions(
+    rule: Section, name: str, before: str, others: Iterable[OpenDocument]
+) -> Iterator[tuple[str, str]]:
+    """Yield the fields for a table of positions; behind one of them, where it begins."""
+    key = rule.kind_key(name)
+    if key is None or key.type != "positions":
+        return
+    path, is_value, _ = before.partition("=")
+    for place in _fields(rule, others):
+        position = str(Bit(place.offset, place.bit_offset % 8) if place.field.is_bitfield else place.offset)
+        if not is_value:
+            yield place.path, f"{place.field.type} at {position}"
+        elif place.path == path.strip(" \t\"'"):
+            yield position, str(place.field.type)
+
+
+def _fields(rule: Section, others: Iterable[OpenDocument]) -> Iterator[Place]:
+    """Yield the fields of the struct that a rule names."""
+    for kept in _structs(others):
+        if kept.judged.struct.matches(rule.struct):
+            yield from (place for place in kept.layout().walk_fields(_DEPTH) if place.path)
 
 
 def _keys(around: Section) -> Iterator[tuple[str, str]]:
@@ -140,11 +178,8 @@ def _values(around: Section, others: Iterable[OpenDocument]) -> Iterator[tuple[s
         for kept in _structs(others):
             yield kept.judged.name, f"{kept.judged.struct.aggregate}, {kept.layout().size} bytes"
     elif key is not None and key.type in ("path", "paths", "groups", "positions"):
-        for kept in _structs(others):
-            if kept.judged.struct.matches(around.struct):
-                for place in kept.layout().walk_fields(_DEPTH):
-                    if place.path:
-                        yield place.path, f"{place.field.type} at {place.extent}"
+        for place in _fields(around, others):
+            yield place.path, f"{place.field.type} at {place.extent}"
         yield from ((f"@{access}", "fields with this access") for access in ACCESSES)
     elif key is not None:
         yield from ((word, "") for word in key.choices or ("true", "false") * (key.type == "boolean"))
