@@ -293,7 +293,7 @@ def test_rule_files(editor: Editor, folder: Path):
     assert complete(editor, name, f"{table}|").count("part.b") == 1
     assert complete(editor, name, f'{table}"part.b" = 8\n"in.|"').count("in.first") == 1
     assert complete(editor, name, f'{table}"part.b" = |') == ["4"]
-    assert complete(editor, name, f'{table}bits = |') == ["72:0"]
+    assert complete(editor, name, f'{table}bits = |') == ["80:0"]
     assert complete(editor, name, f'{head}kind = "separate"\n[rule.at]\n|') == []
     keys = complete(editor, name, f'{head}kind = "separate"\n|')
     assert {"fields", "why"} <= set(keys)
