@@ -9,8 +9,8 @@ from layoutlint.comparison.standings import Key, finding_key
 from layoutlint.judgement.build_outcomes import sort_worst_first
 from layoutlint.judgement.finding import BaselineUse, Finding, Report, State
 from layoutlint.judgement.verdict import Outcome
-from layoutlint.lint import run
 from layoutlint.lint.exit_status import exit_status
+from layoutlint.lint.finding_order import order_findings
 from layoutlint.lint.options import Options
 from layoutlint.model.record import Record, replace
 
@@ -38,6 +38,12 @@ def compare(report: Report, entries: Iterable[Entry], options: Options) -> Compa
 
 def apply(report: Report, entries: Iterable[Entry], file: str, options: Options) -> Report:
     """Return a report whose findings state how they compare with a baseline, and the exit status for it."""
+    compared = set_states(report, entries, file, options)
+    return replace(compared, findings=tuple(order_findings(compared.findings, options, report.builds)))
+
+
+def set_states(report: Report, entries: Iterable[Entry], file: str, options: Options) -> Report:
+    """Return the same with the findings in their order of before."""
     comparison = compare(report, entries, options)
     flat = list(_pair_with_builds(report))
     states = iter(comparison.acceptance.states(len(flat)))
@@ -48,7 +54,7 @@ def apply(report: Report, entries: Iterable[Entry], file: str, options: Options)
     )
     return replace(
         report,
-        findings=tuple(sorted(findings, key=lambda finding: run.sort_key(finding, report.builds))),
+        findings=tuple(findings),
         exit_status=exit_status(counting, report.unread, options, report.coverage.not_covered),
         baseline=use,
     )

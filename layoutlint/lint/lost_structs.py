@@ -9,8 +9,8 @@ from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.rule import VARIABLES, Rule, Severity
 from layoutlint.judgement.verdict import unknown
-from layoutlint.lint import run
 from layoutlint.lint.exit_status import exit_status
+from layoutlint.lint.finding_order import order_findings
 from layoutlint.lint.options import Options
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Reading
@@ -184,7 +184,7 @@ def add(report: Report, findings: Iterable[Finding], options: Options) -> Report
     findings = tuple(findings)
     ids = {each.rule.id for each in findings}
     others = (each for each in report.findings if each.struct is not None or each.rule.id not in ids)
-    every = tuple(sorted((*others, *findings), key=run.sort_key))
+    every = tuple(order_findings((*others, *findings), options))
     rules = tuple({rule.id: rule for rule in (*(each.rule for each in findings), *report.rules)}.values())
     unreached = "" if findings or report.unread else report.coverage.unreached
     count = max(report.coverage.rules, len(rules)) if findings else report.coverage.rules

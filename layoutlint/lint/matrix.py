@@ -13,6 +13,7 @@ from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint import run
 from layoutlint.lint.exit_status import exit_status
+from layoutlint.lint.finding_order import order_findings
 from layoutlint.lint.options import Options
 from layoutlint.lint.reading import Inputs
 from layoutlint.lint.unused import rules_used_in_some_build
@@ -182,10 +183,7 @@ def _merge(builds: tuple[Build, ...], results: dict[str, Result], options: Optio
     ]
     used = rules_used_in_some_build([report.findings for report in reports.values()])
     build_findings = [(name, finding) for name, finding in build_findings if finding.rule not in used]
-    findings = sorted(
-        map(_merge_findings, _group_by_rule(build_findings)),
-        key=lambda finding: run.sort_key(finding, builds),
-    )
+    findings = order_findings(map(_merge_findings, _group_by_rule(build_findings)), options, builds)
     # The rule of an annotation has one id in all builds, but its fields can differ.
     first = [finding.rule for finding in findings]
     of_id = {rule.id: rule for r in reports.values() for rule in r.rules} | {rule.id: rule for rule in first}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 from layoutlint.judgement.finding import Finding, Report
-from layoutlint.judgement.messages import finding_message
 from layoutlint.judgement.rule import Pack, Rule, Severity
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint import guessing, intents, query, unused
 from layoutlint.lint.coverage import coverage_gaps, coverage_of
 from layoutlint.lint.exit_status import exit_status
+from layoutlint.lint.finding_order import order_findings
 from layoutlint.lint.intents import Judged
 from layoutlint.lint.judge import judge_all
 from layoutlint.lint.judged_input import JudgedInput
@@ -24,7 +24,6 @@ from layoutlint.lint.name_hints import (
 from layoutlint.lint.notes import readings_with_notes
 from layoutlint.lint.options import Options
 from layoutlint.lint.reading import Inputs, embedded_names, read_structs
-from layoutlint.model.build import Build
 from layoutlint.model.reading import Reading, Unread, Version
 from layoutlint.model.record import replace
 
@@ -117,7 +116,7 @@ def _report(
 ) -> Report:
     """Return the report on findings: sorted, with the coverage and the exit status."""
     omitted = tuple(coverage_gaps(inputs, options.selection))
-    ordered = sorted(findings, key=sort_key)
+    ordered = order_findings(findings, options)
     coverage = coverage_of(inputs, rules, ordered, unused_intent, omitted, hints)
     states_lacks = options.strictness.unused
     ordered = [unused.as_note(f) if f.is_lack else f for f in ordered if states_lacks or not f.is_lack]
@@ -172,10 +171,3 @@ def merge_inputs(findings: Iterable[Finding]) -> list[Finding]:
 def _merge_same(findings: list[Finding]) -> Finding:
     files = dict.fromkeys(file for finding in findings for file in (finding.input, *finding.also))
     return replace(findings[0], input=next(iter(files)), also=tuple(files)[1:])
-
-
-def sort_key(finding: Finding, builds: tuple[Build, ...] = ()) -> tuple[str, int, str, str, str, str]:
-    """Return the key that sorts findings by file, line, struct and rule."""
-    place = finding.place
-    name = finding.struct.name if finding.struct else finding.rule.struct
-    return place.file, place.line or 0, name, finding.rule.id, finding.input, finding_message(finding, builds)

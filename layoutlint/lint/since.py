@@ -20,6 +20,7 @@ from layoutlint.lint import base_memory, base_tree, baseline, definers, run
 from layoutlint.lint import lost_structs as lost
 from layoutlint.lint.base_memory import BaseFindings
 from layoutlint.lint.exit_status import exit_status
+from layoutlint.lint.finding_order import order_findings
 from layoutlint.lint.lost_structs import JudgedStruct, Loss
 from layoutlint.lint.options import ChangeScope, Options
 from layoutlint.model.paths import is_pattern
@@ -97,7 +98,7 @@ def _accept_known(
     report: Report, parents: tuple[Commit, ...], bases: list[BaseFindings], base: BaseRun, command: str
 ) -> Report:
     label = " and ".join(parent.name for parent in parents)
-    compared = [baseline.apply(report, each.entries, label, base.options) for each in bases]
+    compared = [baseline.set_states(report, each.entries, label, base.options) for each in bases]
     findings = tuple(_mildest(same) for same in zip(*(each.findings for each in compared), strict=True))
     unread = list(report.unread)
     if any(finding.state is State.NEW for finding in findings):
@@ -106,7 +107,7 @@ def _accept_known(
     not_judged = sum(each.baseline.not_judged for each in compared if each.baseline is not None)
     return replace(
         report,
-        findings=findings,
+        findings=tuple(order_findings(findings, base.options, report.builds)),
         unread=tuple(dict.fromkeys(unread)),
         exit_status=exit_status(findings, report.unread, base.options, report.coverage.not_covered),
         baseline=BaselineUse(label, (), not_judged, command),

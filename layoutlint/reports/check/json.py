@@ -69,7 +69,7 @@ class Document(JsonObject, frozen=True, tag_field="schema", tag="layoutlint/repo
     inputs: Sequence[InputJson]
     """The inputs that were read, in the order given."""
     findings: Sequence[Annotated[FindingJson, _FAILS]]
-    """Every rule that does not hold on a struct, by file, line, struct and rule."""
+    """Every rule that does not hold on a struct. What fails the run comes first, the worst of it first."""
     kept: Sequence[Annotated[FindingJson, _KEPT]]
     """Every rule that holds on a struct, in the form of `findings`."""
     unread: Sequence[UnreadJson]

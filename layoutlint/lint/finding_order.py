@@ -1,0 +1,48 @@
+"""The order of findings: what fails the run first, and the worst of it first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from layoutlint.judgement.finding import Finding, State
+from layoutlint.judgement.messages import finding_message
+from layoutlint.judgement.rule import Severity
+from layoutlint.judgement.verdict import Outcome
+from layoutlint.lint.options import Options
+from layoutlint.model.build import Build
+
+_OUTCOMES = (Outcome.BROKEN, Outcome.AT_RISK, Outcome.UNKNOWN, Outcome.KEPT)
+
+
+def order_findings(
+    findings: Iterable[Finding], options: Options, builds: tuple[Build, ...] = ()
+) -> list[Finding]:
+    """Return findings in the order in which they are printed.
+
+    What fails the run comes first, then what makes it say that something could not be judged. Among equals,
+    errors come before warnings and notes, new and worse findings before accepted ones, broken before at-risk,
+    own rules before shipped ones, the greatest share of placements, and then the order of files and lines.
+    """
+    fails = (Outcome.BROKEN,) if options.strictness.fail_on is Outcome.BROKEN else _OUTCOMES[:2]
+    return sorted(findings, key=lambda finding: (_weight(finding, fails), _place(finding, builds)))
+
+
+def _weight(finding: Finding, fails: tuple[Outcome, ...]) -> tuple[int, int, bool, int, bool, float]:
+    severity, verdict = finding.rule.severity, finding.verdict
+    counts = severity is not Severity.NOTE and not finding.is_accepted
+    effect = 0 if counts and verdict.outcome in fails else 1 if counts else 2
+    share = len(verdict.bases) / verdict.total if verdict.total else 0.0
+    return (
+        effect,
+        list(Severity).index(severity),
+        finding.is_accepted or finding.state is State.NOT_COMPARED,
+        _OUTCOMES.index(verdict.outcome),
+        finding.rule.shipped,
+        -share,
+    )
+
+
+def _place(finding: Finding, builds: tuple[Build, ...]) -> tuple[str, int, str, str, str, str]:
+    place = finding.place
+    name = finding.struct.name if finding.struct else finding.rule.struct
+    return place.file, place.line or 0, name, finding.rule.id, finding.input, finding_message(finding, builds)
