@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from layoutlint.judgement.origin import EvidenceUse, Origin
-from layoutlint.judgement.rule import Pack, Rule
+from layoutlint.judgement.rule import Pack, Rule, Severity
 from layoutlint.judgement.verdict import Verdict
 from layoutlint.model.build import Build
 from layoutlint.model.json_object import JsonObject, Natural
@@ -259,6 +259,11 @@ class Finding(Record, frozen=True):
     def is_accepted(self) -> bool:
         """Whether people accept it, in a suppression or a baseline: it does not fail the run."""
         return self.suppressed is not None or self.state is State.KNOWN
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts for the exit status: notes do not, nor what people accept."""
+        return not self.is_accepted and self.rule.severity is not Severity.NOTE
 
     @property
     def files(self) -> tuple[str, ...]:

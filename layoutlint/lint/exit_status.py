@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from layoutlint.errors import EXIT_FINDINGS, EXIT_KEPT, EXIT_UNKNOWN
 from layoutlint.judgement.finding import CoverageGap, Finding
-from layoutlint.judgement.rule import Severity
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import Unread
@@ -20,10 +19,9 @@ def exit_status(
 ) -> int:
     """Return 1 for findings, else 3 if something could not be judged, else 0.
 
-    Notes, and findings that people accept, do not count.
+    `Finding.counts` says which findings count.
     """
-    counting = [f for f in findings if not f.is_accepted and f.rule.severity is not Severity.NOTE]
-    outcomes = {finding.verdict.outcome for finding in counting}
+    outcomes = {finding.verdict.outcome for finding in findings if finding.counts}
     is_risk_enough = options.strictness.fail_on is Outcome.AT_RISK
     if Outcome.BROKEN in outcomes or (is_risk_enough and Outcome.AT_RISK in outcomes):
         return EXIT_FINDINGS

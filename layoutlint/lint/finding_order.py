@@ -29,8 +29,7 @@ def order_findings(
 
 def _weight(finding: Finding, fails: tuple[Outcome, ...]) -> tuple[int, int, bool, int, bool, float]:
     severity, verdict = finding.rule.severity, finding.verdict
-    counts = severity is not Severity.NOTE and not finding.is_accepted
-    effect = 0 if counts and verdict.outcome in fails else 1 if counts else 2
+    effect = 2 if not finding.counts else 0 if verdict.outcome in fails else 1
     share = len(verdict.bases) / verdict.total if verdict.total else 0.0
     return (
         effect,

@@ -212,6 +212,8 @@ def baseline_tally(report: Report) -> str:
 def exit_meaning(report: Report) -> str:
     """Return the meaning of the exit status in words."""
     if report.exit_status == 1:
+        if _shipped_rules_alone_fail(report):
+            return "only shipped rules are broken or at risk; --no-packs turns off those for kernels"
         if report.baseline is None:
             return "rules are broken or at risk"
         if report.baseline.command:
@@ -225,6 +227,15 @@ def exit_meaning(report: Report) -> str:
         return report.coverage.unreached
     ignored = ", ".join(_uncounted_problems(report))
     return f"nothing broken that counts; not counted: {ignored}" if ignored else "nothing broken"
+
+
+def _shipped_rules_alone_fail(report: Report) -> bool:
+    """Return whether no rule that somebody wrote for a kernel fails the run."""
+    is_kernel = any(reading.is_kernel for reading in report.readings)
+    has_own = any(not rule.shipped for rule in report.rules)
+    fails = Outcome.BROKEN, Outcome.AT_RISK
+    failing = (f.rule for f in report.findings if f.counts and f.verdict.outcome in fails)
+    return is_kernel and has_own and all(rule.shipped for rule in failing)
 
 
 def _uncounted_problems(report: Report) -> list[str]:

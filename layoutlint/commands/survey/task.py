@@ -14,7 +14,7 @@ from layoutlint.commands.survey.rows import RowMaker, plain_text
 from layoutlint.errors import LayoutlintError, ReadError
 from layoutlint.geometry.alignment_proofs import open_alignments
 from layoutlint.judgement.finding import Finding, Report
-from layoutlint.judgement.rule import Pack, Severity
+from layoutlint.judgement.rule import Pack
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint import run
 from layoutlint.lint.options import Mode, Options
@@ -181,7 +181,7 @@ def _numbers(report: Report) -> Counter[Outcome]:
     return kept + Counter(
         finding.verdict.outcome
         for finding in report.findings
-        if not finding.is_accepted and finding.rule.severity is not Severity.NOTE
+        if finding.counts
     )
 
 

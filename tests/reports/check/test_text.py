@@ -207,6 +207,22 @@ def test_the_last_line_says_what_the_status_means(findings, unread, status, last
     assert text.render(report).splitlines()[-1] == last
 
 
+@pytest.mark.parametrize(
+    ("is_kernel", "failing", "others", "ends"),
+    [
+        (True, "shipped", "own", "only shipped rules are broken or at risk; --no-packs turns off those for kernels"),
+        (True, "own", "shipped", "rules are broken or at risk"),
+        (True, "shipped", "shipped", "rules are broken or at risk"),
+        (False, "shipped", "own", "rules are broken or at risk"),
+    ],
+)
+def test_the_last_line_names_shipped_rules_that_fail_alone(is_kernel, failing, others, ends):
+    first, other = (replace(APART, id=part, shipped=part == "shipped") for part in (failing, others))
+    reading = replace(REPORT.readings[0], is_kernel=is_kernel)
+    report = Report((reading,), (replace(FINDINGS[0], rule=first),), (), Coverage(2, 2, 1), 1, (), (first, other))
+    assert text.render(report).splitlines()[-1] == f"exit 1: {ends}"
+
+
 def test_an_unknown_size_is_never_zero():
     field = replace(member("odd", 0, 8), bit_size=None, source=Source("odd.h", 4))
     of_struct = struct("odd", 16, field, member("b", 8, 8))
