@@ -36,7 +36,8 @@ def judge_all(inputs: Sequence[JudgedInput], options: Options) -> list[Finding]:
     """
     mistakes: list[str] = []
     defined = frozenset(s.name for each in inputs for s in each.reading.structs if not _is_declaration(s))
-    every = (f for each in inputs for f in judge_input(each, options, defined, mistakes))
+    absent = _absent_variables(inputs) if len(inputs) > 1 else None
+    every = (f for each in inputs for f in judge_input(each, options, defined, mistakes, absent))
     findings = list(islice(every, _MOST_FINDINGS + 1))
     if len(findings) > _MOST_FINDINGS:
         raise UsageError(
@@ -53,11 +54,13 @@ def judge_input(
     options: Options,
     defined: frozenset[str] = frozenset(),
     mistakes: list[str] | None = None,
+    absent: frozenset[str] | None = None,
 ) -> Iterator[Finding]:
     """Judge every definition of a struct in an input by the rules on it; skip rules on structs that it lacks.
 
     `defined` are the structs that some input of the run defines: declarations of them are skipped. Mistakes
-    in rule files are added to `mistakes`; if it is None, RuleFileError is raised.
+    in rule files are added to `mistakes`; if it is None, RuleFileError is raised. `absent` are the variables
+    that no input of the run has, if it has several.
     """
     for pack in judged.packs:
         table = PlacementTable(
@@ -71,7 +74,16 @@ def judge_input(
             judged.rules_on_pairs() if pack.guesses else None,
             judged.owners(pack, options.read),
         )
-        yield from _judge_pack(judged, pack, table, options, defined, mistakes)
+        yield from _judge_pack(judged, pack, table, options, defined, mistakes, absent)
+
+
+def _absent_variables(inputs: Sequence[JudgedInput]) -> frozenset[str] | None:
+    """Return the variables that no input has; None without rules on variables."""
+    if not any(rule.struct == VARIABLES for each in inputs for rule in each.rules):
+        return None
+    from layoutlint.lint import variables  # few rules are about variables
+
+    return variables.absent_variables(each.reading for each in inputs)
 
 
 def _judge_pack(
@@ -81,6 +93,7 @@ def _judge_pack(
     options: Options,
     defined: frozenset[str],
     mistakes: list[str] | None,
+    absent: frozenset[str] | None,
 ) -> Iterator[Finding]:
     for rule in pack.rules:
         if judged.exclusion(rule.when):
@@ -96,6 +109,7 @@ def _judge_pack(
                 judge_placements,
                 table.attribute,
                 table.owners,
+                absent,
             ):
                 if options.mode.sees_all or not finding.verdict.is_missing_field:  # another file has it
                     yield finding

@@ -20,7 +20,7 @@ from layoutlint.judgement.rule import VARIABLES, Kind, Pack, Rule
 from layoutlint.judgement.verdict import Outcome, Verdict, unknown
 from layoutlint.kinds.stride import Stride
 from layoutlint.model.ctype import CType
-from layoutlint.model.reading import AllocatedArray, Reading
+from layoutlint.model.reading import AllocatedArray, MissingVariable, Reading
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Struct
 from layoutlint.model.wanted import Wanted
@@ -96,10 +96,12 @@ def judge_variables(
     judge_placements: JudgePlacements,
     attribute: str = LINUX_ATTRIBUTE,
     owners: Owners | None = None,
+    absent: frozenset[str] | None = None,
 ) -> Iterator[Finding]:
     """Judge a rule on variables in all data of one input that have such a variable.
 
     `attribute` aligns a declaration to a line in the source; `owners` tells which elements threads write.
+    `absent` are the variables that no input of the run has; None if this is its only one.
     """
     kind = cast("VariableKind", rule.kind)
     if array_types(rule):
@@ -111,11 +113,13 @@ def judge_variables(
         yield from _judge_declared_arrays(rule, reading, line_size, judge_placements, attribute)
         return
     if reading.data is None:
-        yield Finding(rule, None, unknown(f"{reading.path}: {_NO_SYMBOLS}"), reading.path)
+        verdict = replace(unknown(f"{reading.path}: {_NO_SYMBOLS}"), advice="give the linked program")
+        yield Finding(rule, None, verdict, reading.path)
         return
     missing = _missing_variables(kind, reading, pack.variables)
-    if missing and not rule.shipped:
-        message = f"{reading.path}: no variable is called {', '.join(missing)}"
+    lost = [str(each) for each in missing if absent is None or each.name in absent]
+    if lost and not rule.shipped:
+        message = f"{reading.path}: no variable is called {', '.join(lost)}"
         yield Finding(rule, None, unknown(message, missing_field=True), reading.path)
     if rule.line_pairs:
         line_size = pair_size(line_size, reading.target)
@@ -283,10 +287,18 @@ def _variables_of(kind: VariableKind) -> tuple[str, ...]:
     return tuple(path for path in kind.variable_paths if not path.startswith(SELECTOR))
 
 
-def _missing_variables(kind: VariableKind, reading: Reading, declared: tuple[Access, ...]) -> list[str]:
+def absent_variables(readings: Iterable[Reading]) -> frozenset[str]:
+    """Return the requested variables that no input with a symbol table has."""
+    missing = [{each.name for each in r.missing_variables} for r in readings if r.data is not None]
+    return frozenset(set.intersection(*missing)) if missing else frozenset()
+
+
+def _missing_variables(
+    kind: VariableKind, reading: Reading, declared: tuple[Access, ...]
+) -> list[MissingVariable]:
     """Return the variables of a rule that the input lacks; if it names none, those with declared accesses."""
     names = {*_variables_of(kind), *(access.path for access in declared if not _variables_of(kind))}
-    return [str(variable) for variable in reading.missing_variables if variable.name in names]
+    return [variable for variable in reading.missing_variables if variable.name in names]
 
 
 def _context(

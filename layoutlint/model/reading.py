@@ -84,7 +84,7 @@ class MissingVariable(Record, frozen=True):
 
     name: str
     hint: str = ""
-    """The nearest name in the input, as a question to follow the name; empty if none is near."""
+    """Why it is missing, or a question for the nearest name, to follow the name; empty for neither."""
 
     def __str__(self) -> str:
         return f"`{self.name}`{self.hint}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
 from math import gcd, prod
@@ -18,7 +18,7 @@ from layoutlint.model.structs import Field, Struct, Unstated
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.elf.elf_file import Image
 from layoutlint.readers.elf.headers import Section
-from layoutlint.readers.elf.symbols import Symbol, holds_data, read_symbols
+from layoutlint.readers.elf.symbols import Symbol, holds_data, names_without_place, read_symbols
 
 if TYPE_CHECKING:
     from layoutlint.readers.linux.system_map import SystemMap
@@ -166,8 +166,9 @@ def _with_symbols(
     lacking = [
         name for name in wanted.variables if not _is_pattern(name) and _variable_of(name) not in present
     ]
+    reasons = names_without_place(image, map(_variable_of, lacking)) if lacking else {}
     missing = tuple(
-        MissingVariable(name, did_you_mean(_variable_of(name), names)) for name in sorted(lacking)
+        MissingVariable(name, _hint(_variable_of(name), names, reasons)) for name in sorted(lacking)
     )
     sections = {symbol.section for symbol in chosen}
 
@@ -188,6 +189,13 @@ def _with_symbols(
         least_data=data({**fields, **least}),
         unsized=tuple(sorted({symbol.name for symbol in of_unknown_size})),
     )
+
+
+def _hint(name: str, names: Iterable[str], reasons: Mapping[str, str]) -> str:
+    """Return why a variable is missing, or the nearest name, behind its name."""
+    if name in reasons:
+        return f" ({reasons[name]}: give the linked program)"
+    return did_you_mean(name, names)
 
 
 def _largest_sizes(symbols: list[Symbol], image: Image) -> dict[Symbol, Symbol]:

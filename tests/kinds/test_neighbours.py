@@ -27,7 +27,7 @@ from tests.harness.command import run
 from tests.harness.facts import has_facts
 from tests.harness.run_options import run_options
 from tests.kinds.cases import Refusal, assert_refused, table
-from tests.oracles.c_probe import need
+from tests.oracles.c_probe import compile_c, need
 
 RULE = '[[rule]]\nid = "r"\nkind = "neighbours"\nwhy = "a test"\n'
 LINE = 64
@@ -218,6 +218,28 @@ def test_a_folder_of_modules_is_judged_file_by_file(tmp_path):
     assert [Path(f.input).name for f in report.kept_findings] == ["b.ko"]
     report = judge(folder, RULE + 'variables = ["gone"]\nalone = true\n')
     assert [f.verdict.message.rpartition(": ")[2] for f in report.findings] == ["no variable is called `gone`"]
+
+
+ELSEWHERE = [
+    # the rule's variables, the inputs, and what is said of variables that one of them lacks
+    ("limit", ("has.o", "uses.o"), []),
+    ("limit", ("uses.o", "has.o"), []),
+    ("limit", ("uses.o",), ["`limit` (it is defined elsewhere: give the linked program)"]),
+    ("limit", ("common.o",), ["`limit` (it is a common symbol, which the linker places: give the linked program)"]),
+    ("limit", ("common.o", "has.o"), []),
+    ("gone", ("uses.o", "has.o"), ["`gone`", "`gone`"]),
+]
+
+
+@pytest.mark.parametrize(("variable", "inputs", "lacking"), ELSEWHERE)
+def test_a_variable_that_another_input_has_is_not_missing(tmp_path, variable, inputs, lacking):
+    texts = {"has": "long limit = 1;", "uses": "extern long limit; long *used = &limit;", "common": "long limit;"}
+    for name in inputs:
+        compile_c("gcc", texts[name[:-2]], tmp_path / name, "-c", "-g", "-fcommon")
+    (tmp_path / "r.toml").write_text(f'[[rule]]\nid = "r"\nwhy = "w"\nkind = "neighbours"\nvariables = ["{variable}"]\nalone = true\n')
+    found = json.loads(run("check", *inputs, "--rules", "r.toml", "--format", "json", cwd=tmp_path).stdout)["findings"]
+    messages = [each["message"].partition(": no variable is called ") for each in found]
+    assert [rest for _, is_missing, rest in messages if is_missing] == lacking
 
 
 def test_lines_longer_than_what_is_read_are_unknown(tmp_path):

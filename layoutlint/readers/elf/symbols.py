@@ -16,6 +16,8 @@ _SECTION_NUMBERS: Final = 18  # SHT_SYMTAB_SHNDX
 _WRITABLE, _ALLOCATED, _CODE, _THREAD = 1, 2, 4, 0x400  # SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_TLS
 _OBJECT, _FILE = 1, 4  # STT_OBJECT, STT_FILE; STT_NOTYPE is 0
 _ELSEWHERE: Final = 0xFFFF  # SHN_XINDEX: the number of the section is in SHT_SYMTAB_SHNDX
+_PLACELESS: Final = {0: "it is defined elsewhere", 0xFFF2: "it is a common symbol, which the linker places"}
+"""Of SHN_UNDEF and SHN_COMMON."""
 _ENTRY_64, _ENTRY_32 = "IBBHQQ", "IIIBBH"
 _MERGED = re.compile(r"(?:\.L)?_MergedGlobals(?:[._]|$)")
 """The names that LLVM gives to several variables together (lib/CodeGen/GlobalMerge.cpp)."""
@@ -52,8 +54,8 @@ def read_symbols(image: Image) -> list[Symbol] | None:
 
     Raises ReadError for a damaged table.
     """
-    table = next((header for header in image.headers if header.type == SYMBOLS and header.size), None)
-    if table is None or table.link >= len(image.headers):
+    table = _find_table(image)
+    if table is None:
         return None
     strings = bytes(image.raw(image.headers[table.link]))
     holding = [holds_data(header) for header in image.headers]
@@ -79,13 +81,19 @@ def read_symbols(image: Image) -> list[Symbol] | None:
     return symbols
 
 
+def _find_table(image: Image) -> Section | None:
+    """Return the header of the symbol table, whose names are in a section that exists."""
+    table = next((header for header in image.headers if header.type == SYMBOLS and header.size), None)
+    return None if table is None or table.link >= len(image.headers) else table
+
+
 def symbol_values(image: Image, names: Iterable[str]) -> dict[str, set[int]]:
     """Return the values of the symbols with some names, as far as a file defines them.
 
     Raises ReadError for a damaged table.
     """
-    table = next((header for header in image.headers if header.type == SYMBOLS and header.size), None)
-    if table is None or table.link >= len(image.headers):
+    table = _find_table(image)
+    if table is None:
         return {}
     strings = bytes(image.raw(image.headers[table.link]))
     values: dict[str, set[int]] = {name: set() for name in names}
@@ -94,6 +102,19 @@ def symbol_values(image: Image, names: Iterable[str]) -> dict[str, set[int]]:
         if section and name in values:
             values[name].add(address)
     return values
+
+
+def names_without_place(image: Image, names: Iterable[str]) -> dict[str, str]:
+    """Return why an object file gives no address to the variables with some names, as far as it has them.
+
+    Raises ReadError for a damaged table.
+    """
+    table = _find_table(image) if image.is_relocatable else None
+    if table is None:
+        return {}
+    strings, wanted = bytes(image.raw(image.headers[table.link])), frozenset(names)
+    sections = {_text(strings, name): section for name, _, section, _, _ in _entries(image, table)}
+    return {name: _PLACELESS[sections[name]] for name in wanted if sections.get(name) in _PLACELESS}
 
 
 def holds_data(header: Section) -> bool:
