@@ -52,6 +52,12 @@ def make(name: str) -> dict[str, Any]:
     return json_schema.output_schema(form, f"The output of layoutlint {command}")
 
 
+def _hint(name: str) -> str:
+    """Return the names of a command's schemas, or the nearest name, behind the name that was given."""
+    own = [each for each, (_, command) in _OUTPUTS.items() if command.split(" --")[0].split()[:1] == [name]]
+    return f" (did you mean `{'` or `'.join(own)}`?)" if own else did_you_mean(name, (*NAMES, *FILES))
+
+
 @click.command()
 @click.argument("name", required=False, metavar="[NAME]")
 def schema(name: str | None) -> None:
@@ -65,7 +71,7 @@ def schema(name: str | None) -> None:
         click.echo("\n".join((*NAMES, *FILES)))
         return
     if name not in (*NAMES, *FILES):
-        raise click.UsageError(f"no schema is called {name!r}{did_you_mean(name, (*NAMES, *FILES))}")
+        raise click.UsageError(f"no schema is called {name!r}{_hint(name)}")
     import json
 
     click.echo(json.dumps(make(name), indent=2))

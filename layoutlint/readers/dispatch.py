@@ -17,6 +17,7 @@ from layoutlint.readers.elf import kernel_image, packed
 if TYPE_CHECKING:
     from layoutlint.readers.elf.elf_file import Image
 
+_COMPILED = (".o", ".ko", ".so")
 _BTF_MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
 SNIFFED = 4096
 """The first bytes of an input, which decide about its reader."""
@@ -113,6 +114,9 @@ def _refusal(path: str, head: bytes) -> str | None:
         return compiled
     if b"\0" in head:
         return f"neither ELF, BTF nor C text (it starts with the bytes {head[:4].hex(' ')})"
+    if path.endswith(_COMPILED):
+        start = head.decode(errors="replace")[:20]
+        return f"is text, and no ELF file as its name says (it starts with {start!r})"
     return None
 
 

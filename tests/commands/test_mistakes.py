@@ -271,6 +271,8 @@ OPTIONS = [
      ["no rules apply to these inputs", "no comment in the C files below empty has an annotation (`layoutlint: ...`)"]),
     ("a misspelt schema", "schema reprot", 2, ["no schema is called 'reprot'", "did you mean `report`?"]),
     ("another shell", "completion tcsh", 2, ["'tcsh' is not one of 'bash', 'zsh', 'fish'"]),
+    ("a command for its schema", "schema check", 2, ["no schema is called 'check' (did you mean `report`?)"]),
+    ("a word of kinds to explain", "explain padding", 2, ["(the manual has the word in `holes`, "]),
     ("a misspelt kind to explain", "explain seperate", 2, ["no kind and no rule is called 'seperate'", "did you mean `separate`?"]),
     ("a field for an offset", "show ring.h ring --at head", 2, ["'head' is not a number of bytes, such as 52 or 0x34"]),
     ("asserts of a struct", "rules asserts ring", 2, ["'ring' is not a rule file (*.toml)", "pass --in INPUT"]),

@@ -50,3 +50,11 @@ def test_a_file_that_is_named_like_a_build_id(tmp_path: Path, monkeypatch: pytes
     named = dispatch.read(name, every, options)
     Path("base").write_bytes(BASE)
     assert [struct.name for struct in named.structs] == [struct.name for struct in dispatch.read("base", every, options).structs]
+
+
+@pytest.mark.parametrize("name", ["ring.o", "ring.ko", "libring.so"])
+def test_a_text_with_the_name_of_an_elf_file_is_not_read_as_c(name: str, tmp_path: Path):
+    (tmp_path / name).write_text("version https://git-lfs.github.com/spec/v1\n")
+    with pytest.raises(ReadError) as caught:
+        dispatch.sniff(str(tmp_path / name))
+    assert caught.value.reason == "is text, and no ELF file as its name says (it starts with 'version https://git-')"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from layoutlint.commands.option_records import OptionCommand
 from layoutlint.commands.options import color_option, width_option
 from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.errors import did_you_mean
+from layoutlint.phrases import first_few
 
 if TYPE_CHECKING:
     from layoutlint.reports.styled import Line
@@ -47,8 +49,19 @@ def _lines(topic: str, rule_paths: tuple[str, ...], width: int) -> Iterator[Line
     packs = load_packs(rule_paths or discover_rule_file(), ()) + rule_file.shipped_packs()
     rules = {rule.id: rule for pack in packs for rule in pack.rules}
     if topic not in rules:
-        near = did_you_mean(topic, [*rules, *KINDS])
+        near = did_you_mean(topic, [*rules, *KINDS]) or _kinds_about(topic)
         lists = f"the kinds are {', '.join(KINDS)}; `layoutlint rules list` lists the shipped rules"
         lists += "" if rule_paths else "; `--rules FILE` searches those of a file too"
         raise click.UsageError(f"no kind and no rule is called {topic!r}{near}; {lists}")
     return rule_lines(rules[topic], width)
+
+
+def _kinds_about(word: str) -> str:
+    """Return the kinds whose manual has a word, to end a message; empty for none."""
+    from layoutlint.kinds import KINDS, find_kind, manual
+
+    pattern = re.compile(rf"\b{re.escape(word)}", re.IGNORECASE)
+    kinds = [(name, kind) for name in KINDS if (kind := find_kind(name)) is not None]
+    number = {name: len(pattern.findall(manual.explain(kind))) for name, kind in kinds}
+    found = sorted((name for name in number if number[name]), key=lambda name: -number[name])
+    return f" (the manual has the word in {first_few([f'`{name}`' for name in found])})" if found else ""
