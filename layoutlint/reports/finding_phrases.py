@@ -220,7 +220,10 @@ def exit_meaning(report: Report) -> str:
             return f"rules are broken or at risk, and were not, or less so, in {report.baseline.file}"
         return "rules are broken or at risk, and the baseline does not accept that"
     if report.exit_status == 3:
-        return "something could not be judged"
+        is_unknown = any(finding.verdict.outcome is Outcome.UNKNOWN for finding in report.findings)
+        are_parts = not is_unknown and not report.unread
+        accepting = "; --allow-unknown accepts parts that are not covered" if are_parts else ""
+        return f"something could not be judged{accepting}"
     if report.exit_status:
         return "the run failed"
     if report.coverage.unreached:

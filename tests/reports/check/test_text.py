@@ -223,6 +223,20 @@ def test_the_last_line_names_shipped_rules_that_fail_alone(is_kernel, failing, o
     assert text.render(report).splitlines()[-1] == f"exit 1: {ends}"
 
 
+@pytest.mark.parametrize(
+    ("findings", "unread", "ends"),
+    [
+        ((), (), "something could not be judged; --allow-unknown accepts parts that are not covered"),
+        ((), REPORT.unread[:1], "something could not be judged"),
+        (FINDINGS[2:3], (), "something could not be judged"),
+    ],
+)
+def test_the_last_line_names_the_option_for_parts_that_are_not_covered(findings, unread, ends):
+    coverage = Coverage(1, 1, 1, not_covered=(CoverageGap("app", "1 C unit without debug information: b.c", 1),))
+    report = Report((), findings, (), coverage, 3, unread)
+    assert text.render(report).splitlines()[-1] == f"exit 3: {ends}"
+
+
 def test_an_unknown_size_is_never_zero():
     field = replace(member("odd", 0, 8), bit_size=None, source=Source("odd.h", 4))
     of_struct = struct("odd", 16, field, member("b", 8, 8))
