@@ -33,7 +33,7 @@ from layoutlint.commands.options import (
     reading_options,
 )
 from layoutlint.commands.struct_names import strip_keywords
-from layoutlint.errors import missing_library
+from layoutlint.errors import UsageError, missing_library
 from layoutlint.files import accesses
 
 if TYPE_CHECKING:
@@ -337,6 +337,7 @@ def _repository() -> Repository:
     """Return where this run stands in the repository around the working folder."""
     from layoutlint import files
     from layoutlint.reports.check.diagnostics import Repository
+    from layoutlint.revisions import git
 
     folder = files.real_path(os.curdir)
     top = folder
@@ -344,7 +345,14 @@ def _repository() -> Repository:
         if top == os.path.dirname(top):
             return Repository()
         top = os.path.dirname(top)
-    return Repository(top, os.path.relpath(folder, top))
+
+    def list_files() -> frozenset[str]:
+        try:
+            return git.tracked_paths(top)
+        except UsageError:  # git is missing, or takes too long
+            return frozenset()
+
+    return Repository(top, os.path.relpath(folder, top), list_files, files.is_file)
 
 
 def _refuse_without_effect(own: CheckOptions, judging: JudgingOptions, inputs: tuple[str, ...]) -> None:

@@ -115,8 +115,8 @@ def _refusal(path: str, head: bytes) -> str | None:
     if b"\0" in head:
         return f"neither ELF, BTF nor C text (it starts with the bytes {head[:4].hex(' ')})"
     if path.endswith(_COMPILED):
-        start = head.decode(errors="replace")[:20]
-        return f"is text, and no ELF file as its name says (it starts with {start!r})"
+        text = head.decode(errors="replace")[:20]
+        return f"is text, and no ELF file as its name says (it starts with {text!r})"
     return None
 
 

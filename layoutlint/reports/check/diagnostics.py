@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from functools import cached_property
 
 from layoutlint.judgement.finding import Finding, Fix, Report
 from layoutlint.judgement.messages import finding_advice
@@ -53,19 +54,37 @@ class Diagnostic(Record, frozen=True):
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
 
-class Repository(Record, frozen=True):
+class Repository(Record, frozen=True, dict=True):
     """Where a run stands in the repository, for tools that want paths from its top."""
 
     top: str = ""
     """The absolute path of the top; empty for none."""
     folder: str = ""
     """The working folder, from the top."""
+    list_files: Callable[[], Collection[str]] = tuple
+    """Returns the paths of its files, from the top."""
+    has_file: Callable[[str], bool] = bool
+    """Returns whether there is a file at a path, from the working folder."""
 
     def path(self, file: str) -> str:
-        """Return a path from the top of the repository; as it is for a file outside of it."""
+        """Return a path from the top of the repository; as it is for a file outside of it.
+
+        Debug information names files from the folder where the compiler ran: a name that is no file there
+        is that of the only file whose path ends with it.
+        """
         path = posixpath.normpath(posixpath.join(self.top, self.folder, file)) if self.top else file
         inside = f"{self.top}/"
-        return path[len(inside) :] if self.top and path.startswith(inside) else posixpath.normpath(file)
+        if not self.top or not path.startswith(inside):
+            return posixpath.normpath(file)
+        path = path[len(inside) :]
+        if posixpath.isabs(file) or self.has_file(file) or path in self._files:
+            return path
+        found = [each for each in self._files if each.endswith(f"/{posixpath.normpath(file)}")]
+        return found[0] if len(found) == 1 else path
+
+    @cached_property
+    def _files(self) -> Collection[str]:
+        return self.list_files()
 
 
 def diagnostics(report: Report) -> Iterator[Diagnostic]:

@@ -169,7 +169,25 @@ def test_names_cannot_misuse_a_format(name):
     ("a.h", "sub/a.h"), ("./a.h", "sub/a.h"), ("../b.h", "b.h"), ("/top/c.h", "c.h"), ("/usr/d.h", "/usr/d.h"), ("../../e.h", "../../e.h"),
 ])  # fmt: skip
 def test_paths_are_from_the_top(file, shown):
-    assert Repository("/top", "sub").path(file) == shown
+    assert Repository("/top", "sub", has_file=lambda _: True).path(file) == shown
+
+
+NAMED = [
+    # a name in debug information, the files of the repository, and its path there
+    ("server.h", ("src/server.h", "src/observer.h"), "src/server.h"),
+    ("./server.h", ("src/server.h",), "src/server.h"),
+    ("net/server.h", ("src/net/server.h", "server.h"), "src/net/server.h"),
+    ("server.h", ("src/server.h", "old/server.h"), "server.h"),
+    ("server.h", ("src/server.h", "server.h"), "server.h"),
+    ("gone.h", ("src/server.h",), "gone.h"),
+    ("/top/server.h", ("src/server.h",), "server.h"),
+]
+
+
+@pytest.mark.parametrize(("name", "files", "path"), NAMED)
+def test_a_name_from_another_folder_is_that_of_the_only_such_file(name, files, path):
+    assert Repository("/top", "", lambda: files, lambda _: False).path(name) == path
+    assert Repository("/top", "", lambda: files, lambda _: True).path(name) == name.removeprefix("./").removeprefix("/top/")
 
 
 @pytest.mark.parametrize("folder", [".", "sub"])
