@@ -41,7 +41,7 @@ CASES = [
     ([RING], [RING, TASK], {}, [("ring", "kept", "a.o", "")]),
     ([RING, TASK], [RING], {}, [("task", "unknown", "", "struct task of l.json is in none of the inputs"), ("ring", "kept", "a.o", "")]),
     ([RING, TASK], [RING], {"ignore_missing": True}, [("ring", "kept", "a.o", "")]),
-    ([RING, TASK], [LONGER, TASK], {"only": "task"}, [("task", "kept", "a.o", "")]),
+    ([RING, TASK], [LONGER, TASK], {"only": ("task",)}, [("task", "kept", "a.o", "")]),
     ([RING], [broken(RING)], {}, [("ring", "unknown", "a.o", UNRELIABLE)]),
     ([RING], [broken(LONGER)], {}, [("ring", "unknown", "a.o", UNRELIABLE)]),
     ([broken(RING)], [RING], {}, [("ring", "unknown", "a.o", UNRELIABLE)]),
@@ -95,7 +95,7 @@ def test_other_machines():
 
 
 @pytest.mark.parametrize(("chosen", "options", "names"), [
-    (None, {}, {"ring", "task"}), (Chosen(("ring",)), {}, {"ring"}), (None, {"only": "t*"}, {"task"}),
+    (None, {}, {"ring", "task"}), (Chosen(("ring",)), {}, {"ring"}), (None, {"only": ("t*",)}, {"task"}),
 ])  # fmt: skip
 def test_what_is_read(chosen, options, names):
     """What the snapshot was asked for, whatever else the rules leave out."""

@@ -30,7 +30,7 @@ from layoutlint.commands.options import (
     reading_options,
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
-from layoutlint.commands.struct_names import strip_keyword
+from layoutlint.commands.struct_names import strip_keywords
 from layoutlint.reports import formats
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from layoutlint.lint.sides import SideInput
     from layoutlint.randstruct.randomisation import Randomisation
 
-_CRITERIA = ("worse", "size", "lines", "holes", "share")
+_CRITERIA = ("worse", "size", "lines", "holes", "share", "moved", "types")
 """What can make a comparison fail, as `comparison.compare` defines it."""
 
 FORMATS: dict[str, Callable[..., str]] = formats(__package__, "text", "markdown", "sarif", "json", "html")
@@ -54,8 +54,8 @@ class DiffOptions(NamedTuple):
     pack_names: tuple[str, ...] = PACK_NAMES
     no_packs: bool = NO_PACKS
     no_annotations: bool = NO_ANNOTATIONS
-    only: str | None = option(
-        "--struct", metavar="GLOB", callback=strip_keyword,
+    only: tuple[str, ...] = option(
+        "--struct", multiple=True, metavar="GLOB", callback=strip_keywords,
         help="Compare only structs with a matching name.",
     )  # fmt: skip
     revisions: str | None = option(

@@ -62,7 +62,7 @@ class Document(JsonObject, frozen=True, tag_field="schema", tag="layoutlint/diff
     """Differences of the inputs that are no change of the code: another reader, target or compiler."""
     compared: Natural
     """The number of structs that both inputs define."""
-    failures: Sequence[Annotated[str, one_of("worse", "size", "lines", "holes", "share")]]
+    failures: Sequence[Annotated[str, one_of("worse", "size", "lines", "holes", "share", "moved", "types")]]
     """The criteria of `--fail-on` that are met."""
     exit: Annotated[int, one_of(0, 1, 3)]
     """The exit status."""

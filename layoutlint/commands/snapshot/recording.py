@@ -10,7 +10,7 @@ from layoutlint.errors import ReadError, UsageError
 from layoutlint.judgement import namesakes
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint import query
-from layoutlint.lint.missing_name import missing_name_hint
+from layoutlint.lint.missing_name import unmatched_globs
 from layoutlint.lint.options import Options
 from layoutlint.lint.reading import Inputs, embedded_names, read_inputs
 from layoutlint.model.paths import is_pattern
@@ -196,16 +196,8 @@ def _unmatched_names(
     """Yield the names and patterns that no struct of the inputs has, for a new snapshot."""
     if request.before is not None:
         return
-    defined = [struct for struct in reading.structs if struct.bit_size is not None or struct.problem]
-    missing = [glob for glob in request.globs if not any(map(Chosen((glob,)).has, defined))]
-    known = inputs.names(paths, options.read) if missing else frozenset[str]()
-    for glob in missing:
-        if is_pattern(glob):
-            yield f"{', '.join(paths)}: no struct matches {glob}"
-        elif any(map(Chosen((glob,)).has, reading.structs)):
-            yield f"{', '.join(paths)}: struct {glob} is declared but not defined"
-        else:
-            yield f"{', '.join(paths)}: no struct {glob}{missing_name_hint(glob, paths, options.read, known)}"
+    for _, sentence in unmatched_globs(request.globs, reading.structs, paths, options.read):
+        yield f"{', '.join(paths)}: {sentence}"
 
 
 def _vanished_structs(request: Request, reading: Reading) -> Iterator[str]:
