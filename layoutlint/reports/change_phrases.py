@@ -156,6 +156,8 @@ def edit(edit: Edit) -> str:
     where = f" ({edit.source})" if edit.source is not None else ""
     if edit.old is None or edit.new is None:
         return f"{edit.kind.value} `{edit.path}`, {_extent(place)}{where}"
+    if edit.kind is EditKind.RENAMED:
+        return f"renamed `{edit.old.path}` -> `{edit.path}`, {_extent(place)}{where}"
     if edit.kind is EditKind.RESIZED:
         return f"resized `{edit.path}`: {_resize(edit.old, edit.new)}{inner}{where}"
     if edit.kind is EditKind.REALIGNED:

@@ -78,7 +78,7 @@ CHANGES = {
     "a type with the same layout": ("long a;", "unsigned long a;", "same", 0, {"s": None}, "same"),
     "a ruled struct renamed": ("struct s ", "struct t ", "not-compared", 3, {"t": None}, "not-compared"),
     "a ruled field renamed": ("long z;", "long y;", "not-compared", 3,
-        {"s": ("removed", "z"), "holder": ("changed", "s")}, "not-compared"),
+        {"s": ("renamed", "y"), "holder": ("changed", "s")}, "not-compared"),
     "an error": ("long a;", "gone_t a;", "not-compared", 3, {}, "not-compared"),
 }  # fmt: skip
 
