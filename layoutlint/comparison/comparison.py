@@ -155,11 +155,13 @@ def compare(
     fail_on: Sequence[str],
     allows_unknown: bool = False,
     query: VariableQuery | None = None,
+    accepts_renames: bool = False,
 ) -> Comparison:
     """Compare two inputs; nothing if one cannot be read at all. With `query`, compare their variables too.
 
     `fail_on` are criteria: `worse` rules; a larger `size`, more `lines` or larger `holes` of structs; fields
-    that `share` a line in more placements; `moved` fields, or other sizes; other `types` of fields.
+    that `share` a line in more placements; `moved` fields, or other sizes; other `types` of fields. A renamed
+    field counts as moved, unless renames are accepted.
     """
     are_read = old.is_read and new.is_read
     scopes = Scopes(*(scope_of(side.label, side.report.readings, side.structs) for side in (old, new)))
@@ -185,7 +187,8 @@ def compare(
     if not (layouts.compared or layouts.changes or not_compared or has_variables):
         subject = "a struct" if variables is None else "a struct or variable"
         not_compared.append(NotCompared(new.label, f"neither input defines {subject} to compare"))
-    failures = tuple(name for name in dict.fromkeys(fail_on) if _is_met(name, layouts, rules))
+    criteria = dict.fromkeys(fail_on)
+    failures = tuple(name for name in criteria if _is_met(name, layouts, rules, accepts_renames))
     notes = (
         *scope_notes,
         *fidelity_notes(old.report.readings, new.report.readings),
@@ -262,7 +265,9 @@ def _untold_types(fail_on: Iterable[str], layouts: LayoutComparison) -> Iterator
         yield NotCompared("--fail-on types", UNTOLD_TYPES)
 
 
-def _is_met(criterion: str, layouts: LayoutComparison, rules: Iterable[RuleChange]) -> bool:
+def _is_met(
+    criterion: str, layouts: LayoutComparison, rules: Iterable[RuleChange], accepts_renames: bool
+) -> bool:
     if criterion == "worse":
         return any(change.status is Status.WORSE and change.counts for change in rules)
     if criterion == "share":
@@ -271,13 +276,14 @@ def _is_met(criterion: str, layouts: LayoutComparison, rules: Iterable[RuleChang
         return any(change.retyped for change in (*layouts.changes, *layouts.retyped))
     if criterion == "moved":
         changed = {change.name for change in layouts.changes}
-        return any(_has_moved(change, changed) for change in layouts.changes)
+        kinds = {EditKind.REMOVED, EditKind.RESIZED, *(() if accepts_renames else (EditKind.RENAMED,))}
+        return any(_has_moved(change, changed, kinds) for change in layouts.changes)
     both = (change for change in layouts.changes if change.presence is Presence.BOTH)
     return any(first < second for first, second in (_measures(criterion, change) for change in both))
 
 
-def _has_moved(change: LayoutChange, changed: Container[str]) -> bool:
-    """Return whether a field of a struct moved, is gone or has another size, or the struct itself has.
+def _has_moved(change: LayoutChange, changed: Container[str], kinds: Container[EditKind]) -> bool:
+    """Return whether a field of a struct moved or has an edit of some kinds, or the struct has another size.
 
     Structs in `changed` are looked at themselves, not in what embeds them.
     """
@@ -286,7 +292,7 @@ def _has_moved(change: LayoutChange, changed: Container[str]) -> bool:
     if change.edits.moves or change.old.bit_size != change.new.bit_size:
         return True
     return any(
-        edit.kind in (EditKind.REMOVED, EditKind.RESIZED)
+        edit.kind in kinds
         or (edit.kind is EditKind.CHANGED and edit.struct not in changed)
         for edit in change.edits.edits
     )

@@ -30,7 +30,7 @@ _FAILURES = {
     "lines": "structs touch more lines",
     "holes": "holes grew",
     "share": "fields that rules keep apart share more lines",
-    "moved": "fields moved, changed their size or are gone, or structs have another size",
+    "moved": "fields moved, changed their size or name or are gone, or structs have another size",
     "types": "fields have other types",
 }
 _IGNORED = "what got worse fails nothing: notes, suppressed findings, or not in --fail-on"

@@ -171,6 +171,25 @@ def test_what_counts_as_moved_and_retyped(tmp_path, old, new, failures):
     assert (found["failures"], found["exit"]) == (failures, int(bool(failures)))
 
 
+@pytest.mark.parametrize(("edit", "failures"), [
+    # the edit, and what fails without and with `--renames`
+    (("int y;", "int w;"), (["moved"], [])), (("int y;", "unsigned w;"), (["moved"], ["moved"])), (("int y;", "int w; int v;"), (["moved"], [])),
+    (("struct in in;", "struct in inner;"), (["moved"], [])), (("long x; int y;", "int w; long x;"), (["moved"], ["moved"])),
+])  # fmt: skip
+def test_renamed_fields(tmp_path, edit, failures):
+    old = "struct in { long x; int y; }; struct out { struct in in; };"
+    files(tmp_path, old, old.replace(*edit))
+    for words, expected in zip(((), ("--renames",)), failures, strict=True):
+        found = document(tmp_path, "--fail-on", "moved", *words, rules=False)
+        assert (found["failures"], found["exit"]) == (expected, int(bool(expected)))
+
+
+def test_renames_need_what_they_accept(tmp_path):
+    files(tmp_path, OLD, OLD)
+    done = diff(tmp_path, "--renames", rules=False)
+    assert (done.returncode, "--renames needs --fail-on moved" in done.stderr) == (2, True)
+
+
 def test_types_that_btf_does_not_state_are_not_compared(tmp_path):
     (tmp_path / "s.c").write_text("struct s { int x; } s;")
     for debug, name in (("-g", "dwarf.o"), ("-gbtf", "btf.o")):

@@ -72,6 +72,9 @@ class DiffOptions(NamedTuple):
         "--fail-on", type=click.Choice(_CRITERIA), multiple=True, default=("worse",),
         help="Choose what fails the run (default: rules that got worse).",
     )  # fmt: skip
+    renames: bool = option(
+        "--renames", is_flag=True, help="With --fail-on moved, accept fields with another name."
+    )
     uses: tuple[str, ...] = USES
     variables: bool = option("--variables", is_flag=True, help="Compare the cache lines of variables too.")
     variable: tuple[str, ...] = option(
@@ -108,6 +111,8 @@ def diff(
     """
     from layoutlint.commands import terminal
 
+    if own.renames and "moved" not in own.fail_on:
+        raise click.UsageError("--renames needs --fail-on moved")
     _refuse_wrong_inputs(inputs, own)
     if own.html is not None:
         from layoutlint.commands import output_files
@@ -152,7 +157,7 @@ def _compare(
             from layoutlint.lint.variables import variable_query
 
             query = variable_query(packs + kernel_packs, own.variable, placement.line_size)
-        compared = comparison.compare(before, after, own.fail_on, reading.allow_unknown, query)
+        compared = comparison.compare(before, after, own.fail_on, reading.allow_unknown, query, own.renames)
         if compared.layouts.changes:
             from layoutlint.commands.diff.changed_allocators import find_allocators
 
