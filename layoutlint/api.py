@@ -129,7 +129,7 @@ def check(
     linux = rule_file.kernel_packs_beside(chosen) if kernel_packs else ()
     chosen, linux = apply_overrides(chosen, linux)
     options = Options(
-        only=structs,
+        only=() if structs is None else (structs,),
         read=ReadOptions(flags=_strings(flags, "flags"), query_drivers=_drivers(query_drivers), jobs=0),
         intents=Intents(annotations=annotations),
         strictness=Strictness(allow_unknown=allow_unknown),

@@ -77,6 +77,10 @@ class CheckOptions(NamedTuple):
         "--snapshot", heading=FAILURE, metavar="FILE",
         help="Fail for structs that differ from the snapshot FILE.",
     )  # fmt: skip
+    renames: bool = option(
+        "--renames", heading=FAILURE, is_rare=True, is_flag=True,
+        help="With --snapshot, accept fields with another name.",
+    )  # fmt: skip
     all_findings: bool = option(
         "--all-findings", heading=FAILURE, is_rare=True, is_flag=True,
         help="With --staged or --since, fail for old findings too.",
@@ -231,7 +235,9 @@ def _run(
 def _judge(arguments: Arguments, own: CheckOptions, executor: ExecutorOptions) -> Report:
     """Return the report on the inputs, compared with a baseline or a revision if one is requested."""
     policy = judging.base_policy(arguments)
-    held = None if own.snapshot is None else _read_held_layouts(own.snapshot, arguments, policy)
+    held = None
+    if own.snapshot is not None:
+        held = _read_held_layouts(own.snapshot, own.renames, arguments, policy)
     preloaded = "layoutlint.readers.preload", "layoutlint.lint.run"
     runner = make_executor(executor, preloaded) if executor.is_any else None
     judges_all = own.all_findings or own.baseline is not None
@@ -264,7 +270,7 @@ def _with_fixes(report: Report, judged: Judged, own: CheckOptions) -> Report:
     return fixes.with_fixes(report, judged.packs, judged.kernel_packs, judged.options)
 
 
-def _read_held_layouts(path: str, arguments: Arguments, policy: Policy | None) -> Held:
+def _read_held_layouts(path: str, renames: bool, arguments: Arguments, policy: Policy | None) -> Held:
     """Return the snapshot to which layouts are held, as the base commit has it if that decides."""
     import shlex
 
@@ -276,7 +282,7 @@ def _read_held_layouts(path: str, arguments: Arguments, policy: Policy | None) -
     reading = snapshot.load(path) if text is None else decode(text.encode(), path)
     flags = ("--", *arguments.flags) if arguments.flags else ()
     words = ("layoutlint", "snapshot", *arguments.inputs, "--update", path, *flags)
-    return Held(reading, shlex.join(words))
+    return Held(reading, shlex.join(words), renames)
 
 
 def _compare(report: Report, judged: Judged, own: CheckOptions) -> Report:
@@ -361,6 +367,8 @@ def _refuse_without_effect(own: CheckOptions, judging: JudgingOptions, inputs: t
     for flag, is_given in (("--all-findings", own.all_findings), ("--removed", own.removed)):
         if is_given and not (own.staged or own.since is not None):
             raise click.UsageError(f"{flag} needs --staged or --since")
+    if own.renames and own.snapshot is None:
+        raise click.UsageError("--renames needs --snapshot")
     if own.snapshot is not None:
         _refuse_beside_snapshot(own, judging)
     partial = {

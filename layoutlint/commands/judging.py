@@ -253,7 +253,7 @@ def _options(arguments: Arguments, policy: Policy | None, scope: Scope) -> Optio
 
     flags, inputs, texts, own, randomising, placement, reading = arguments
     return Options(
-        only=own.only,
+        only=() if own.only is None else (own.only,),
         line_size=placement.line_size,
         min_align=placement.min_align,
         read=read_options(flags, reading, own.sources, policy, texts),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from layoutlint.comparison.allocations import Allocators
+from layoutlint.comparison.edits import EditKind
 from layoutlint.comparison.idle_rules import IdleRule, idle_rules
 from layoutlint.comparison.layouts import (
     LayoutChange,
@@ -16,6 +17,7 @@ from layoutlint.comparison.layouts import (
 from layoutlint.comparison.likely_sharing import LikelySharing
 from layoutlint.comparison.scope import (
     LACKS_UNUSED,
+    UNTOLD_TYPES,
     Scopes,
     report_within,
     scope_of,
@@ -53,6 +55,8 @@ class Side(Record, frozen=True):
     """The compilation databases that a revision was read with."""
     is_in_random_order: bool = False
     """Whether its structs have the order of a seed, not the declared one."""
+    unmatched: tuple[tuple[str, str], ...] = ()
+    """The requested names and patterns that none of its structs has, each with a sentence."""
 
     @property
     def is_read(self) -> bool:
@@ -148,14 +152,16 @@ class Comparison(Record, frozen=True):
 def compare(
     old: Side,
     new: Side,
-    fail_on: Iterable[str],
+    fail_on: Sequence[str],
     allows_unknown: bool = False,
     query: VariableQuery | None = None,
+    accepts_renames: bool = False,
 ) -> Comparison:
     """Compare two inputs; nothing if one cannot be read at all. With `query`, compare their variables too.
 
     `fail_on` are criteria: `worse` rules; a larger `size`, more `lines` or larger `holes` of structs; fields
-    that `share` a line in more placements.
+    that `share` a line in more placements; `moved` fields, or other sizes; other `types` of fields. A renamed
+    field counts as moved, unless renames are accepted.
     """
     are_read = old.is_read and new.is_read
     scopes = Scopes(*(scope_of(side.label, side.report.readings, side.structs) for side in (old, new)))
@@ -172,6 +178,8 @@ def compare(
     not_compared = [
         *(NotCompared(f"{each.rule.id} on {each.struct}", each.reason) for each in rules if each.reason),
         *layouts.not_compared,
+        *(_unmatched_requests(old, new) if are_read else ()),
+        *(_untold_types(fail_on, layouts)),
         *(each for side in (old, new) for each in side.gaps()),
         *(_variable_gaps(old, new, variables) if variables is not None else ()),
     ]
@@ -179,7 +187,8 @@ def compare(
     if not (layouts.compared or layouts.changes or not_compared or has_variables):
         subject = "a struct" if variables is None else "a struct or variable"
         not_compared.append(NotCompared(new.label, f"neither input defines {subject} to compare"))
-    failures = tuple(name for name in dict.fromkeys(fail_on) if _is_met(name, layouts.changes, rules))
+    criteria = dict.fromkeys(fail_on)
+    failures = tuple(name for name in criteria if _is_met(name, layouts, rules, accepts_renames))
     notes = (
         *scope_notes,
         *fidelity_notes(old.report.readings, new.report.readings),
@@ -244,13 +253,49 @@ def _is_unread(change: LayoutChange, old: Side, new: Side, scopes: Scopes) -> bo
     )
 
 
-def _is_met(criterion: str, changes: Iterable[LayoutChange], rules: Iterable[RuleChange]) -> bool:
+def _unmatched_requests(old: Side, new: Side) -> Iterator[NotCompared]:
+    """Yield the requested names and patterns that neither input has."""
+    for glob, sentence in {**dict(old.unmatched), **dict(new.unmatched)}.items():
+        if all(side.is_absent or glob in dict(side.unmatched) for side in (old, new)):
+            yield NotCompared("--struct", sentence)
+
+
+def _untold_types(fail_on: Iterable[str], layouts: LayoutComparison) -> Iterator[NotCompared]:
+    if "types" in fail_on and not layouts.compares_types:
+        yield NotCompared("--fail-on types", UNTOLD_TYPES)
+
+
+def _is_met(
+    criterion: str, layouts: LayoutComparison, rules: Iterable[RuleChange], accepts_renames: bool
+) -> bool:
     if criterion == "worse":
         return any(change.status is Status.WORSE and change.counts for change in rules)
     if criterion == "share":
         return any(pair.shares[0] < pair.shares[1] for change in rules for pair in change.pairs)
-    both = (change for change in changes if change.presence is Presence.BOTH)
+    if criterion == "types":
+        return any(change.retyped for change in (*layouts.changes, *layouts.retyped))
+    if criterion == "moved":
+        changed = {change.name for change in layouts.changes}
+        kinds = {EditKind.REMOVED, EditKind.RESIZED, *(() if accepts_renames else (EditKind.RENAMED,))}
+        return any(_has_moved(change, changed, kinds) for change in layouts.changes)
+    both = (change for change in layouts.changes if change.presence is Presence.BOTH)
     return any(first < second for first, second in (_measures(criterion, change) for change in both))
+
+
+def _has_moved(change: LayoutChange, changed: Container[str], kinds: Container[EditKind]) -> bool:
+    """Return whether a field of a struct moved or has an edit of some kinds, or the struct has another size.
+
+    Structs in `changed` are looked at themselves, not in what embeds them.
+    """
+    if change.old is None or change.new is None:
+        return change.new is None
+    if change.edits.moves or change.old.bit_size != change.new.bit_size:
+        return True
+    return any(
+        edit.kind in kinds
+        or (edit.kind is EditKind.CHANGED and edit.struct not in changed)
+        for edit in change.edits.edits
+    )
 
 
 def _measures(criterion: str, change: LayoutChange) -> tuple[int, int]:
@@ -289,7 +334,7 @@ def fidelity_notes(old: Iterable[Reading], new: Iterable[Reading]) -> Iterator[s
     if sorted(readers) == [["btf"], ["dwarf"]]:
         yield "BTF has structs that are local to functions, which are not read from DWARF"
     if not spell_types_alike(*sides):
-        yield "types are not compared: BTF does not state all of them"
+        yield f"types are not compared: {UNTOLD_TYPES}"
     targets = [sorted({reading.target.name for reading in side}) for side in sides]
     if targets[0] != targets[1]:
         yield f"built for {' and '.join(targets[0])} before and {' and '.join(targets[1])} now"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 
 from layoutlint.geometry.layout import Place, named_members
 from layoutlint.model.ctype import strip_qualifiers
+from layoutlint.model.paths import is_within
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Field, Source, Struct
 
@@ -17,6 +19,8 @@ class EditKind(Enum):
 
     ADDED = "added"
     REMOVED = "removed"
+    RENAMED = "renamed"
+    """It has the same place, size and type."""
     RESIZED = "resized"
     REALIGNED = "realigned"
     REORDERED = "reordered"
@@ -69,7 +73,9 @@ class Edit(Record, frozen=True, gc=False):
         """The struct in the field, if its type is named as before, so that the struct itself changed; else
         empty.
         """
-        return "" if self.old is None or self.new is None else shared_struct(self.old.field, self.new.field)
+        if self.old is None or self.new is None or self.kind is EditKind.RENAMED:
+            return ""
+        return shared_struct(self.old.field, self.new.field)
 
 
 class Move(Record, frozen=True, gc=False):
@@ -87,6 +93,13 @@ class Edits(Record, frozen=True, gc=False):
     moves: tuple[Move, ...] = ()
     cause: Edit | None = None
     """The edit behind the first move, or behind the size, or else the last; None without edits."""
+
+    def former_path(self, path: str) -> str:
+        """Return the path that a field had before it, or one around it, was renamed."""
+        for edit in self.edits:
+            if edit.kind is EditKind.RENAMED and edit.old is not None and is_within(path, edit.path):
+                return edit.old.path + path[len(edit.path) :]
+        return path
 
 
 def own_fields(
@@ -126,8 +139,35 @@ def _outlines(fields: tuple[Field, ...]) -> Iterator[object]:
         yield member.name, member.bit_offset, member.bit_size, member.is_bitfield, inner
 
 
+def follow_renames(
+    before: dict[str, Place], after: dict[str, Place], is_same_type: Callable[[Field, Field], bool]
+) -> dict[str, Place]:
+    """Return the old fields by the paths that they have now.
+
+    A field that is gone was renamed if a new one beside it has its place, size and type; of several, each is
+    followed by one in declared order.
+    """
+    siblings: dict[tuple[str, int, int | None], list[Place]] = defaultdict(list)
+    for path, new in after.items():
+        siblings[path.rpartition(".")[0], new.bit_offset, new.bit_size].append(new)
+    paths: dict[str, str] = {}
+    found: dict[str, Place] = {}
+    for old_path, old in before.items():
+        parent, dot, name = old_path.rpartition(".")
+        path = f"{paths.get(parent, parent)}{dot}{name}"
+        if path not in after:
+            for new in siblings[path.rpartition(".")[0], old.bit_offset, old.bit_size]:
+                is_new = f"{parent}{dot}{new.field.name}" not in before and new.path not in found
+                if is_new and is_same_type(old.field, new.field):
+                    path = new.path
+                    break
+        paths[old_path] = path
+        found[path] = old
+    return found
+
+
 def own_edits(before: dict[str, Place], after: dict[str, Place], growth: int) -> Edits:
-    """Return the edits that turn fields into others, by path, in declared order.
+    """Return the edits that turn fields into others, by their new paths, in declared order.
 
     `growth` are the bits by which the type that declares them grew.
     """
@@ -220,6 +260,8 @@ class _EditWalk(Record):
         else:
             self._skip_old(path)
             self._enter_common(old, place)
+        if old.field.name != place.field.name:
+            self.edits.append(Edit(EditKind.RENAMED, path, old, place))  # it moves nothing
         if is_resized(old, place):
             self._add(EditKind.RESIZED, path, old, place)
 
@@ -228,13 +270,16 @@ class _EditWalk(Record):
         self._skip_old(None)
 
     def pick(self, growth: int) -> Edit | None:
-        """Return the last pending edit that explains a shift like `growth`, in bits; else the last of all."""
+        """Return the last pending edit that explains a shift like `growth`, in bits; else the last that can
+        move others.
+        """
         fitting = (
             edit
             for edit in reversed(self.pending)
             if edit.kind is EditKind.REORDERED or edit.growth * growth > 0
         )
-        return next(fitting, None) or (self.edits[-1] if self.edits else None)
+        others = (edit for edit in reversed(self.edits) if edit.kind is not EditKind.RENAMED)
+        return next(fitting, None) or next(others, None)
 
     def _skip_old(self, path: str | None) -> None:
         """Note the old fields before one that are gone; before the end for None."""

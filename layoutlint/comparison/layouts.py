@@ -13,6 +13,7 @@ from layoutlint.comparison.edits import (
     EditKind,
     Edits,
     Move,
+    follow_renames,
     is_resized,
     own_edits,
     own_fields,
@@ -131,8 +132,10 @@ class _Depth(Record):
             {place.path: place for place in own_fields(s.fields, s.aggregate == "union")} for s in (old, new)
         )
         _drop_inside_others(before, after)
+        inside = _Inside(self, leeway(old, new, self.renamed))
+        before = follow_renames(before, after, inside.is_same_type)
         own = own_edits(before, after, (new.bit_size or 0) - (old.bit_size or 0))
-        return _with_inner(own, _Inside(self).edits(before, after))
+        return _with_inner(own, inside.edits(before, after))
 
     def find_retypings(self, old: Struct, new: Struct) -> tuple[Retyping, ...]:
         """Return the fields of both definitions with another type of the same size."""
@@ -154,8 +157,15 @@ class _Inside(Record):
     """The edits inside the embedded structs of one struct."""
 
     depth: _Depth
+    leeway: Leeway
     left: int = _MOST_INNER
     """How many members may still be looked at."""
+
+    def is_same_type(self, old: Field, new: Field) -> bool:
+        """Return whether two fields have the same type, as deep as structs are embedded in it."""
+        contents = self.depth.contents
+        is_same = contents.types(old.members) == contents.types(new.members) and contents.holds_same(old, new)
+        return is_same and self.leeway.is_same(type_key(old), type_key(new))
 
     def edits(
         self, before: Mapping[str, Place], after: Mapping[str, Place], bases: tuple[int, int] = (0, 0)
@@ -180,6 +190,7 @@ class _Inside(Record):
         yield from _resized_elements(old, new)
         before, after = (_members(place) for place in (old, new))
         _drop_inside_others(before, after)
+        before = follow_renames(before, after, self.is_same_type)
         self.left -= len(after)
         sizes = [element_bits(each.field) or each.bit_size or 0 for each in (old, new)]
         own = own_edits(before, after, sizes[1] - sizes[0])

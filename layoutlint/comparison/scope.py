@@ -13,6 +13,7 @@ from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 
 LACKS_UNUSED = "debug information lacks types that are not used, and C sources have them"
+UNTOLD_TYPES = "BTF does not state all of them"
 
 
 class Scope(Record, frozen=True):

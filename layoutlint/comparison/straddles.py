@@ -37,8 +37,11 @@ def straddle_changes(change: LayoutChange) -> Iterator[StraddleChange]:
         return
     size = change.struct.target.line_size
     layouts = Layout(change.old), Layout(change.new)
-    for path in dict.fromkeys(place.path for struct in (change.new, change.old) for place in _places(struct)):
-        old, new = (layout.find(path) for layout in layouts)
+    paths = {change.edits.former_path(place.path): place.path for place in _places(change.new)}
+    for place in _places(change.old):
+        paths.setdefault(place.path, place.path)
+    for former, path in paths.items():
+        old, new = layouts[0].find(former), layouts[1].find(path)
         if all(place is None or _fits(place, size) for place in (old, new)):
             lines = _lines(old, size), _lines(new, size)
             if (len(lines[0]) > 1) != (len(lines[1]) > 1):

@@ -83,6 +83,8 @@ class Verdict(Record, frozen=True):
     """A change that keeps the rule, in a sentence; empty if nothing is wrong."""
     tolerance: float | None = None
     """The share of failing placements that the rule tolerates, if it is kept only because of that."""
+    has_accepted_edits: bool = False
+    """Whether it is kept only because the options accept all edits since a snapshot."""
     in_other_elements: bool = False
     """Whether the rule fails in other elements of an array too; the message is about the worst one."""
     shared: tuple[SharedLine, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
+from layoutlint.comparison.acceptance import Acceptance, without_wrappers
 from layoutlint.comparison.edits import Edit, Edits
 from layoutlint.comparison.layouts import LayoutChange, Presence, compare_layouts
 from layoutlint.comparison.scope import spell_types_alike
@@ -27,6 +28,8 @@ _Name = tuple[str, bool]
 """The name of a struct, and whether it is its tag."""
 _MOST_MOVES = 6
 """The most moved fields that are shown."""
+_MOST_EDITS = 20
+"""The most edits that are shown, and the most fields with other types."""
 _OTHER_READER = "it has the recorded layout; BTF and other inputs do not state all types alike"
 _BREAKS = """\
 struct ring {
@@ -54,7 +57,9 @@ class HeldLayout(Record, frozen=True):
         "`check --snapshot FILE` judges every struct that FILE was asked for, as rule `snapshot/STRUCT`:\n"
         "its size, its possible alignments, and the names, offsets and sizes of its fields, with those of\n"
         "embedded structs. Types of the same size are compared if it was written with `--types`. A struct\n"
-        "that is gone is unknown; new structs are no findings.",
+        "that is gone is unknown; new structs are no findings. `--renames` accepts fields with another name\n"
+        "and the same place, size and type. New members may lie in the bytes of reserved ones that match\n"
+        "the `--may-use GLOB` with which it was written.",
         "Undo the edit, or write the snapshot again: `layoutlint snapshot INPUT --update FILE`. A baseline\n"
         "accepts no such finding.",
         "",
@@ -77,6 +82,8 @@ class Held(Mode, frozen=True):
     reading: Reading
     update: str
     """The command that writes it again."""
+    accepts_renames: bool = False
+    """Whether fields may have another name."""
 
     @property
     def needs_rules(self) -> bool:
@@ -129,7 +136,10 @@ def judge(held: Held, readings: tuple[Reading, ...], options: Options) -> list[F
 
     Inputs for another machine than the snapshot are left out.
     """
-    own = [reading for reading in readings if reading.target == held.reading.target]
+    may_use = held.reading.may_use
+    held = replace(held, reading=without_wrappers(held.reading, may_use))
+    same_target = (reading for reading in readings if reading.target == held.reading.target)
+    own = [without_wrappers(reading, may_use) for reading in same_target]
     if not own:
         return []
     recorded = _held_structs(held, options)
@@ -201,6 +211,7 @@ def _findings(held: Held, recorded: list[Struct], current: _Current, options: Op
     reasons = {each.name: each.reason for each in compared.not_compared}
     changed: set[_Name] = set()
     are_types_alike = spell_types_alike((held.reading,), current.readings)
+    acceptance = Acceptance(compared.changes, held.accepts_renames, held.reading.may_use)
     for change in compared.retyped:
         changed.add(_name(change.struct))
         verdict = _other_types(held, change) if are_types_alike else unknown(_OTHER_READER)
@@ -213,7 +224,10 @@ def _findings(held: Held, recorded: list[Struct], current: _Current, options: Op
             continue
         changed.add(_name(change.old))
         if change.presence is Presence.BOTH and change.new is not None:
-            verdict = _difference(held, change, are_types_alike)
+            if acceptance.accepts(change):
+                verdict = _kept_difference(held, change)
+            else:
+                verdict = _difference(held, change, are_types_alike)
             yield Finding(_rule(held, change.old), change.new, verdict, "")
         elif not options.skips_missing:
             yield _missing_finding(held, change.old)
@@ -274,6 +288,11 @@ def _difference(held: Held, change: LayoutChange, are_types_alike: bool) -> Verd
     return judge_once(False, "; ".join(parts), tuple(_evidence(change.edits)), _advice(held))
 
 
+def _kept_difference(held: Held, change: LayoutChange) -> Verdict:
+    message = f"differs from {held.reading.path} by accepted edits: {'; '.join(_edits(change.edits))}"
+    return Verdict(Outcome.KEPT, message, tuple(_evidence(change.edits)), has_accepted_edits=True)
+
+
 def _other_types(held: Held, change: LayoutChange) -> Verdict:
     """Return the verdict on a struct with the recorded layout, and other types."""
     message = f"differs from {held.reading.path}: retyped {', '.join(_types(change))}"
@@ -283,19 +302,19 @@ def _other_types(held: Held, change: LayoutChange) -> Verdict:
 
 
 def _types(change: LayoutChange) -> Iterator[str]:
-    yield from map(phrases.types, change.retyped[:_MOST_MOVES])
-    if len(change.retyped) > _MOST_MOVES:
-        yield f"and {quantity(len(change.retyped) - _MOST_MOVES, 'more field')}"
+    yield from map(phrases.types, change.retyped[:_MOST_EDITS])
+    if len(change.retyped) > _MOST_EDITS:
+        yield f"and {quantity(len(change.retyped) - _MOST_EDITS, 'more field')}"
 
 
 def _edits(edits: Edits) -> Iterator[str]:
-    """Yield the edit that pushed fields, and the fields that it moved."""
-    if edits.cause is not None:
-        yield phrases.edit(edits.cause)
+    """Yield the edits, first the one that pushed fields, and the fields that they moved."""
     sizes = {edit.path: edit for edit in edits.edits}
-    others = sum(not _is_of_elements(edit, sizes) for edit in edits.edits) - (edits.cause is not None)
-    if others:
-        yield quantity(others, "more edit")
+    others = [each for each in edits.edits if each != edits.cause and not _is_of_elements(each, sizes)]
+    every = [*filter(None, (edits.cause,)), *others]
+    yield from map(phrases.edit, every[:_MOST_EDITS])
+    if len(every) > _MOST_EDITS:
+        yield quantity(len(every) - _MOST_EDITS, "more edit")
     moves = list(map(phrases.offsets, edits.moves))
     if moves:
         rest = len(moves) - _MOST_MOVES

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from layoutlint.errors import struct_hint
+from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import ReadOptions
+from layoutlint.model.structs import Struct
 from layoutlint.readers import declared_names, inputs
 
 _MOST_INPUTS = 4
@@ -27,3 +29,20 @@ def missing_name_hint(
         if thing is not None:
             return f": `{name}` is {thing}"
     return struct_hint(name, names)
+
+
+def unmatched_globs(
+    globs: Iterable[str], structs: Iterable[Struct], paths: tuple[str, ...], options: ReadOptions
+) -> Iterator[tuple[str, str]]:
+    """Yield the names and patterns that no defined struct of some inputs has, each with a sentence."""
+    structs = tuple(structs)
+    defined = [struct for struct in structs if struct.bit_size is not None or struct.problem]
+    missing = [glob for glob in globs if not any(struct.matches(glob) for struct in defined)]
+    known = inputs.names(paths, options) if missing else frozenset[str]()
+    for glob in missing:
+        if is_pattern(glob):
+            yield glob, f"no struct matches {glob}"
+        elif any(struct.matches(glob) for struct in structs):
+            yield glob, f"struct {glob} is declared but not defined"
+        else:
+            yield glob, f"no struct {glob}{missing_name_hint(glob, paths, options, known)}"

@@ -52,19 +52,20 @@ def _paths(judged: list[JudgedInput]) -> tuple[str, ...]:
 
 def selects_nothing(judged: list[JudgedInput], options: Options) -> bool:
     """Return whether no struct of any input matches the request for some (`--struct`)."""
-    if options.only is None or options.build is not None or not options.mode.sees_all:
+    if not options.only or options.build is not None or not options.mode.sees_all:
         return False
     return not any(options.selection.has(struct) for each in judged for struct in each.reading.structs)
 
 
 def failure_without_verdicts(rules: tuple[Rule, ...], judged: list[JudgedInput], options: Options) -> Unread:
     """Return the failure of a run that judged nothing, because no input has a struct of the rules."""
-    if options.build is None and options.only is not None and not is_pattern(options.only):
-        return Unread("--struct", f"nothing was judged: {_selection_reason(options.only, judged, options)}")
-    if options.only is not None and rules and selects_nothing(judged, options):
-        return Unread("--struct", f"nothing was judged: no struct of the inputs matches {options.only}")
+    chosen = ", ".join(options.only)
+    if options.build is None and len(options.only) == 1 and not is_pattern(chosen):
+        return Unread("--struct", f"nothing was judged: {_selection_reason(chosen, judged, options)}")
+    if options.only and rules and selects_nothing(judged, options):
+        return Unread("--struct", f"nothing was judged: no struct of the inputs matches {chosen}")
     if not rules:
-        matching = "" if options.only is None else f" about a struct that matches {options.only}"
+        matching = f" about a struct that matches {chosen}" if options.only else ""
         return Unread(RULES, f"nothing was judged: there is no rule{matching}")
     names = first_few(tuple(dict.fromkeys(rule.struct for rule in rules)))
     return Unread(RULES, f"nothing was judged: no input has a struct that the rules name ({names})")

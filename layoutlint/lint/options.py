@@ -50,20 +50,20 @@ class Policy(Protocol):
 class Selection(Record, frozen=True):
     """The structs that a run judges."""
 
-    glob: str | None = None
-    """A name or pattern; None for all structs."""
+    globs: tuple[str, ...] = ()
+    """Names and patterns; empty for all structs."""
     names: frozenset[str] | None = None
     """The names of structs that a change can affect; None for all structs."""
 
     def has_name(self, name: str) -> bool:
         """Return whether a name matches."""
         is_affected = self.names is None or name in self.names
-        return is_affected and (self.glob is None or Wanted(patterns=(self.glob,)).matches(name))
+        return is_affected and (not self.globs or Wanted(patterns=self.globs).matches(name))
 
     def has(self, struct: Struct) -> bool:
         """Return whether a struct matches, by its tag or a typedef."""
         is_affected = self.names is None or not self.names.isdisjoint((struct.name, *struct.aliases))
-        return is_affected and (self.glob is None or struct.matches(self.glob))
+        return is_affected and (not self.globs or any(map(struct.matches, self.globs)))
 
     def may_include(self, name: str) -> bool:
         """Return whether a struct that a name or pattern refers to can match."""
@@ -240,8 +240,8 @@ class Guessing(Record, frozen=True):
 class Options(Record, frozen=True):
     """The options of a run."""
 
-    only: str | None = None
-    """A name or pattern of structs: judge no others."""
+    only: tuple[str, ...] = ()
+    """Names and patterns of structs: judge no others; empty for all."""
     line_size: int | None = None
     """Bytes of a cache line; None for the target's."""
     min_align: int | None = None

@@ -94,8 +94,8 @@ def _add_structs_with_intent(
     if annotations:
         names |= {intent.struct for pack in packs for intent in pack.structs if intent.annotated}
     names = {name for name in names if selection.has_name(name)}
-    if annotations and selection.glob is not None:
-        names.add(selection.glob)
+    if annotations:
+        names.update(selection.globs)
     patterns = {name for name in names if is_pattern(name)}
     return replace(
         wanted,

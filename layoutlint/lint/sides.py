@@ -12,8 +12,10 @@ from layoutlint.errors import EXIT_KEPT, ReadError
 from layoutlint.judgement.finding import Coverage, Report
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint import run
+from layoutlint.lint.missing_name import unmatched_globs
 from layoutlint.lint.options import Mode, Options
 from layoutlint.lint.reading import Inputs, split_compared
+from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import TreeCopy, no_progress
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
@@ -54,9 +56,11 @@ class Compared(Mode, frozen=True):
     def request(self, wanted: Wanted, options: Options) -> Wanted:
         """Return a request for all selected structs, whether a rule names them or not."""
         wanted = replace(wanted, symbols_suffice=self.with_variables)
-        if options.only is None:
+        if not options.only:
             return replace(wanted, everything=True)
-        return replace(wanted, patterns=tuple(sorted({*wanted.patterns, options.only})))
+        patterns = set(filter(is_pattern, options.only))
+        names = wanted.names | set(options.only) - patterns
+        return replace(wanted, names=names, patterns=tuple(sorted({*wanted.patterns, *patterns})))
 
     def narrow(self, inputs: Inputs, wanted: Wanted) -> Inputs:
         """Return inputs with the structs that rules want, and all that were read for the comparison."""
@@ -108,17 +112,23 @@ def _read_side(
         options = replace(options, read=replace(options.read, copy=side.copy))
     inputs = run.read(side.paths, packs, kernel_packs, options)
     report = run.report(inputs, packs, kernel_packs, options)
-    selected = (struct for struct in inputs.compared if options.selection.has(struct))
+    selected = tuple(struct for struct in inputs.compared if options.selection.has(struct))
     structs = tuple(_with_lines(selected, options.line_size))
+    unmatched = tuple(unmatched_globs(options.only, selected, side.paths, options.read))
     databases = (reading.compile_commands for reading in report.readings if side.copy is not None)
     flags_from = tuple(dict.fromkeys(filter(None, databases)))
     is_random = options.randomised is not None
     if not (isinstance(options.mode, Compared) and options.mode.with_variables):
-        return Side(side.label, report, structs, flags_from=flags_from, is_in_random_order=is_random)
+        return Side(
+            side.label, report, structs, flags_from=flags_from, is_in_random_order=is_random,
+            unmatched=unmatched,
+        )  # fmt: skip
     from layoutlint.readers import variable_tables
 
     tables, unread = variable_tables.read(side.paths, options.read)
-    return Side(side.label, report, structs, False, tuple(tables), tuple(unread), flags_from, is_random)
+    return Side(
+        side.label, report, structs, False, tuple(tables), tuple(unread), flags_from, is_random, unmatched
+    )
 
 
 def _with_lines(structs: Iterable[Struct], line_size: int | None) -> Iterator[Struct]:

@@ -89,7 +89,7 @@ def find_struct(
     options: Options,
 ) -> InputStruct:
     """Return the one definition of a struct in an input, with the rules on it. Raises ReadError."""
-    own = replace(options, only=name, intents=replace(options.intents, annotations=True))
+    own = replace(options, only=(name,), intents=replace(options.intents, annotations=True))
     read = run.read((source.path,), packs, kernel_packs, own)
     judged = intents.add(read, packs, kernel_packs, options).inputs
     structs = [(each, s) for each in judged for s in each.structs.find(name) if s.problem is None]

@@ -215,6 +215,8 @@ class Reading(Record, frozen=True):
     """What it has, if it is a snapshot of some structs; None if it is whole."""
     holds_types: bool = False
     """Whether it is a snapshot that holds code to the types of fields, too."""
+    may_use: tuple[str, ...] = ()
+    """The patterns of the reserved members whose bytes a snapshot lets others use."""
     elsewhere: frozenset[str] | None = None
     """The requested structs that seem to be in units which no touched file reaches; None if all are read."""
 

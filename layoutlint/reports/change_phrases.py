@@ -30,6 +30,8 @@ _FAILURES = {
     "lines": "structs touch more lines",
     "holes": "holes grew",
     "share": "fields that rules keep apart share more lines",
+    "moved": "fields moved, changed their size or name or are gone, or structs have another size",
+    "types": "fields have other types",
 }
 _IGNORED = "what got worse fails nothing: notes, suppressed findings, or not in --fail-on"
 
@@ -154,6 +156,8 @@ def edit(edit: Edit) -> str:
     where = f" ({edit.source})" if edit.source is not None else ""
     if edit.old is None or edit.new is None:
         return f"{edit.kind.value} `{edit.path}`, {_extent(place)}{where}"
+    if edit.kind is EditKind.RENAMED:
+        return f"renamed `{edit.old.path}` -> `{edit.path}`, {_extent(place)}{where}"
     if edit.kind is EditKind.RESIZED:
         return f"resized `{edit.path}`: {_resize(edit.old, edit.new)}{inner}{where}"
     if edit.kind is EditKind.REALIGNED:

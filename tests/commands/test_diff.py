@@ -78,7 +78,7 @@ CHANGES = {
     "a type with the same layout": ("long a;", "unsigned long a;", "same", 0, {"s": None}, "same"),
     "a ruled struct renamed": ("struct s ", "struct t ", "not-compared", 3, {"t": None}, "not-compared"),
     "a ruled field renamed": ("long z;", "long y;", "not-compared", 3,
-        {"s": ("removed", "z"), "holder": ("changed", "s")}, "not-compared"),
+        {"s": ("renamed", "y"), "holder": ("changed", "s")}, "not-compared"),
     "an error": ("long a;", "gone_t a;", "not-compared", 3, {}, "not-compared"),
 }  # fmt: skip
 
@@ -143,12 +143,70 @@ def test_pairs_base_by_base(tmp_path):
     ("size", ("long a;", ""), 0), ("holes", ("long a;", "long a; char more;"), 1), ("holes", ("long a;", "int a, b;"), 0),
     ("lines", ("long pad[5];", "long pad[14];"), 1), ("lines", ("long a;", "long a; int more;"), 0),
     ("share", ("long pad[5];", "long pad[4];"), 1), ("share", ("long pad[5];", "long pad[6];"), 0),
+    ("moved", ("long a;", "long a; int more;"), 1), ("moved", ("long pad[5]; long z;", "long z; long pad[5];"), 1),
+    ("moved", ("long x; long y;", "long y; long x;"), 1), ("moved", ("long z; };", "};"), 1), ("moved", ("long z; };", "long z, end; };"), 1),
+    ("moved", ("long x;", "int x;"), 1), ("moved", ("struct inner in;", "struct within { long v, y; } in;"), 1),
+    ("moved", ("long a;", "unsigned long a;"), 0), ("moved", ("long z;", "union { long z; int part; };"), 0),
+    ("types", ("long a;", "unsigned long a;"), 1), ("types", ("long x;", "double x;"), 1), ("types", ("long a;", "int a; int more;"), 0),
+    ("types", ("long a;", "typedef_of_long a;"), 0), ("types", ("struct inner in;", "struct within { long x, y; } in;"), 1),
 ])  # fmt: skip
 def test_what_fails_a_run(tmp_path, criterion, change, exit_status):
     rules = RULES.replace('"note"', '"error"')
-    files(tmp_path, OLD.replace("struct holder { char c; struct s s; long last; };", ""), OLD.replace(*change), rules)
+    old = "typedef long typedef_of_long;" + OLD.replace("struct holder { char c; struct s s; long last; };", "")
+    files(tmp_path, old, old.replace(*change), rules)
     done = diff(tmp_path, "--fail-on", criterion, "--struct", "s", "--allow-unknown")
     assert done.returncode == exit_status
+
+
+@pytest.mark.parametrize(("old", "new", "failures"), [
+    ("struct in { long x; int y; }; struct out { struct in in; };", "struct in { long x; int y, z; }; struct out { struct in in; };", []),
+    ("struct in { long x; int y; }; struct out { struct in in; };", "struct in { int y; long x; }; struct out { struct in in; };", ["moved"]),
+    ("struct in { int x; }; struct out { int y; };", "struct in { int x; };", ["moved"]),
+    ("struct in { int x; };", "struct in { int x; }; struct out { int y; };", []),
+    ("struct in { int x; float y; };", "struct in { unsigned x, y; };", ["types"]),
+])  # fmt: skip
+def test_what_counts_as_moved_and_retyped(tmp_path, old, new, failures):
+    files(tmp_path, old, new)
+    found = document(tmp_path, "--fail-on", "moved", "--fail-on", "types", rules=False)
+    assert (found["failures"], found["exit"]) == (failures, int(bool(failures)))
+
+
+@pytest.mark.parametrize(("edit", "failures"), [
+    # the edit, and what fails without and with `--renames`
+    (("int y;", "int w;"), (["moved"], [])), (("int y;", "unsigned w;"), (["moved"], ["moved"])), (("int y;", "int w; int v;"), (["moved"], [])),
+    (("struct in in;", "struct in inner;"), (["moved"], [])), (("long x; int y;", "int w; long x;"), (["moved"], ["moved"])),
+])  # fmt: skip
+def test_renamed_fields(tmp_path, edit, failures):
+    old = "struct in { long x; int y; }; struct out { struct in in; };"
+    files(tmp_path, old, old.replace(*edit))
+    for words, expected in zip(((), ("--renames",)), failures, strict=True):
+        found = document(tmp_path, "--fail-on", "moved", *words, rules=False)
+        assert (found["failures"], found["exit"]) == (expected, int(bool(expected)))
+
+
+def test_renames_need_what_they_accept(tmp_path):
+    files(tmp_path, OLD, OLD)
+    done = diff(tmp_path, "--renames", rules=False)
+    assert (done.returncode, "--renames needs --fail-on moved" in done.stderr) == (2, True)
+
+
+def test_types_that_btf_does_not_state_are_not_compared(tmp_path):
+    (tmp_path / "s.c").write_text("struct s { int x; } s;")
+    for debug, name in (("-g", "dwarf.o"), ("-gbtf", "btf.o")):
+        subprocess.run(["gcc", debug, "-c", "s.c", "-o", name], cwd=tmp_path, check=True)
+    done = run("diff", "dwarf.o", "btf.o", "--fail-on", "types", "--format", "json", cwd=tmp_path)
+    assert (done.returncode, [each["name"] for each in json.loads(done.stdout)["not_compared"]]) == (3, ["--fail-on types"])
+
+
+def test_structs_are_chosen_by_several_names_and_patterns(tmp_path):
+    """A name that one side has is enough; each that neither has is not compared."""
+    files(tmp_path, OLD, OLD.replace("struct other", "typedef struct tagged { int n; } typedef_t; struct newer { int n; }; struct other"))
+    found = document(tmp_path, "--struct", "struct inner", "--struct", "hold*", "--struct", "newer", "--struct", "typedef_t", rules=False)
+    assert (found["compared"], [each["name"] for each in found["structs"]], found["exit"]) == (2, ["newer", "tagged"], 0)
+    found = document(tmp_path, "--struct", "inner", "--struct", "holdr", "--struct", "z*", rules=False)
+    assert (found["compared"], found["exit"], [each["reason"] for each in found["not_compared"]]) == (
+        1, 3, ["no struct holdr (did you mean `holder`?)", "no struct matches z*"]
+    )  # fmt: skip
 
 
 def test_a_note_that_got_worse_fails_nothing(tmp_path):
@@ -208,14 +266,16 @@ def test_definitions_in_files_that_btf_does_not_state(tmp_path, bodies, changes)
     assert [each["status"] for each in found["structs"]] == changes
 
 
-@pytest.mark.parametrize(("old", "new", "words"), [
-    (OLD, OLD, ("--struct", "typo")), ("int x;", "int y;", ()), ("struct s;", "struct s;", ()),
+@pytest.mark.parametrize(("old", "new", "words", "reason"), [
+    (OLD, OLD, ("--struct", "typo*"), "no struct matches typo*"), ("int x;", "int y;", (), "neither input defines a struct to compare"),
+    ("struct s;", "struct s;", (), "neither input defines a struct to compare"),
+    ("struct s;", "struct s;", ("--struct", "s"), "struct s is declared but not defined"),
 ])  # fmt: skip
-def test_nothing_to_compare_is_never_no_change(tmp_path, old, new, words):
+def test_nothing_to_compare_is_never_no_change(tmp_path, old, new, words, reason):
     files(tmp_path, old, new)
     found = document(tmp_path, *words, rules=False)
     assert (found["status"], found["exit"]) == ("not-compared", 3)
-    assert [each["reason"] for each in found["not_compared"]] == ["neither input defines a struct to compare"]
+    assert [each["reason"] for each in found["not_compared"]] == [reason]
 
 
 def test_an_unreliable_struct_without_rules_is_not_compared(tmp_path):

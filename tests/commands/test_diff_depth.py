@@ -78,6 +78,31 @@ CASES: dict[str, Any] = {
     "deep types": (
         "struct k { int a; }; struct s { struct k k[2]; };", "struct k { float a; }; struct s { struct k k[2]; };",
         [], {}, ["k.a: int -> float"], ""),
+    "another name": (
+        "struct s { int a; unsigned flags; };", "struct s { int a; unsigned features; };",
+        ["renamed features"], {}, [], "renamed `flags` -> `features`, 4 bytes at 4"),
+    "another name of bits": (
+        "struct s { unsigned a : 3, b : 5; };", "struct s { unsigned a : 3, c : 5; };",
+        ["renamed c"], {}, [], "renamed `b` -> `c`, 5 bits at 0"),
+    "another name of a member of a member": (
+        "struct in { int a, b; }; struct s { long x; struct in in[2]; };", "struct in { int a, c; }; struct s { long x; struct in in[2]; };",
+        ["renamed in.c"], {}, [], "renamed `in.b` -> `in.c`, 4 bytes at 12"),
+    "another name of an unnamed type": (
+        "struct s { struct { int x, y; } a; int b; };", "struct s { struct { int x, y; } c; int b; };", ["renamed c"], {}, [], ""),
+    "other names in a union": (
+        "struct s { union { int a; float f; }; };", "struct s { union { float g; int b; }; };", ["renamed g", "renamed b"], {}, [], ""),
+    "two names for one": (
+        "struct s { int a; };", "struct s { union { int b; int c; }; };", ["renamed b", "added c"], {}, [], ""),
+    "another name and type": (
+        "struct s { int a; };", "struct s { unsigned b; };", ["added b", "removed a"], {}, [], ""),
+    "another name, and another type inside": (
+        "struct s { struct { int x; } a; };", "struct s { struct { float x; } b; };",
+        ["added b", "added b.x", "removed a", "removed a.x"], {}, [], ""),
+    "another name and place": (
+        "struct s { int a, b; };", "struct s { int b, c; };", ["removed a", "added c"], {"b": (4, 0)}, [], ""),
+    "another name moves nothing": (
+        "struct s { int a, b; long c; };", "struct s { int d, b; long e, c; };",
+        ["renamed d", "added e"], {"c": (8, 16)}, [], ""),
     "a struct that has a tag now": (
         "typedef struct { int a; } k_t; struct s { k_t k; };", "typedef struct k { int a; } k_t; struct s { k_t k; };",
         None, {}, [], "nothing differs"),

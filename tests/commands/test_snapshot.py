@@ -113,6 +113,9 @@ class TestWriting:
         # options; exit status; a part of the message
         "no such struct": (("--struct", "rng"), 3, "src/ring.h: no struct rng (did you mean `ring`?)"),
         "no match": (("--struct", "x*"), 3, "no struct matches x*"),
+        "no reserved member": (("--struct", "ring", "--may-use", "tial*"), 2, "--may-use: no member matches `tial*` (did you mean `tail`?)"),
+        "one of another struct": (("--struct", "ring", "--may-use", "rng.tail"), 2, "no member matches `rng.tail` (did you mean `ring.tail`?)"),
+        "a new one that matches nothing": (("--update", "l.json", "--may-use", "haed"), 2, "no member matches `haed` (did you mean `head`?)"),
         "all of some": (("--all", "--struct", "ring"), 2, "--all and --struct contradict each other"),
         "the input": (("--struct", "ring", "--output", "src/ring.h"), 2, "is the same file as src/ring.h, which is read"),
         "another file": (("--struct", "ring", "--output", "note.txt"), 2, "it exists, and is not a snapshot"),
@@ -154,6 +157,21 @@ class TestWriting:
         done = run("snapshot", "src/ring.h", "--update", "l.json", cwd=folder)
         assert (done.returncode, done.stderr) == (0, "layoutlint: note: struct gone no longer exists\n")
         assert names(json.loads((folder / "l.json").read_text())) == ["struct queue_a", "struct queue_b", "struct queue_c"]
+
+    def test_a_reserved_member_that_is_used_stays_used(self, folder):
+        def check(members: str) -> int:
+            (folder / "r.h").write_text(f"struct r {{ long head; {members} }};\n")
+            return run("check", "r.h", "--snapshot", "r.json", cwd=folder).returncode
+
+        (folder / "r.h").write_text("struct r { long head; long spare, rest; };\n")
+        assert snapshot(folder, "r.h", "--struct", "r", "--may-use", "spare", file="r.json")["may_use"] == ["spare"]
+        assert (check("long spare, used;"), check("char used; long rest;"), check("int first, more; long rest;")) == (1, 0, 0)
+        for globs in (("spare",), ("spare", "rest")):
+            new = ("--may-use", "rest") if "rest" in globs else ()
+            assert run("snapshot", "r.h", "--update", "r.json", *new, cwd=folder).returncode == 0
+            assert json.loads((folder / "r.json").read_text())["may_use"] == list(globs)
+            expected = (1, 1, 0 if new else 1, 0)
+            assert (check("long used; long rest;"), check("long spare, rest;"), check("int first, more, last;"), check("int first, more; long rest;")) == expected
 
     @pytest.mark.exhaustive
     def test_two_machines_are_two_snapshots(self, folder):
@@ -259,11 +277,11 @@ EDITS = {
     ),
     "two fields": (
         "unsigned long head;", "unsigned long head; int pad; long more;", 1, {"ring": "broken", "gone": "kept", "queue_a": "kept"},
-        "added `more`, 8 bytes at 16 (src/ring.h:5); 1 more edit; `state` 8 -> 24",
+        "added `more`, 8 bytes at 16 (src/ring.h:5); added `pad`, 4 bytes at 8 (src/ring.h:5); `state` 8 -> 24",
     ),
     "an embedded struct": (
         "long next;", "long next; char c;", 1, {"ring": "broken", "gone": "kept", "queue_a": "kept"},
-        "resized `links`: 16 -> 32 bytes, because struct link changed (src/ring.h:7); 1 more edit; `id` 32 -> 48, `lock` 32 -> 48, `tail` 40 -> 56",
+        "resized `links`: 16 -> 32 bytes, because struct link changed (src/ring.h:7); added `links.c`, 1 bytes at 24 (src/ring.h:2); `id` 32 -> 48, `lock` 32 -> 48, `tail` 40 -> 56",
     ),
     "an alignment": (
         "};\nstruct queue_a", "} __attribute__((aligned(16)));\nstruct queue_a", 1, {"ring": "broken", "gone": "kept", "queue_a": "kept"},
@@ -410,6 +428,7 @@ class TestHolding:
         # what is added to the command, with `ring` changed and `gone` gone; exit status
         "fail on broken": (("--fail-on", "broken"), 1),
         "another struct": (("--struct", "queue_a"), 0),
+        "other names, and another size": (("--renames",), 1),
         "one that is gone": (("--struct", "gone"), 3),
         "missing ones": (("--struct", "gone", "--ignore-missing", "--allow-unknown"), 0),
         "a baseline": (("--baseline", "all.toml"), 1),

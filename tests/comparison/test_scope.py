@@ -67,4 +67,4 @@ def test_rules_that_compare_nothing_are_listed(folder, format_):
 
 def test_a_request_that_neither_input_has(folder):
     found = compare(folder, "one.h", "one.h", "--struct", "only")
-    assert (found["exit"], [each["reason"] for each in found["not_compared"]]) == (3, ["neither input defines a struct to compare"])
+    assert (found["exit"], [each["reason"] for each in found["not_compared"]]) == (3, ["no struct only (it has `s`)"])

@@ -38,6 +38,10 @@ CHANGES: dict[str, tuple[str, str, list[str], dict[str, Any]]] = {
         ["112 -> 144 bytes, 2 -> 3 lines"], {"straddles": []}),
     "an array that may have any length now": (
         "long a[7]; char b[16];", "long a[7]; char b[];", ["72 -> 56 bytes"], {"straddles": []}),
+    "other names, of a field that straddles and of a large struct with one": (
+        "long a[7]; struct pair p; struct { long c[6]; struct pair q; long d[9]; } in;",
+        "long a[7]; struct pair r; struct { long c[6]; struct pair q; long d[9]; } other;",
+        ["`r`, 16 bytes at 56", "`other`, 136 bytes at 72"], {"straddles": []}),
     "the size": ("long a; char b[8];", "long a; char b[9];", ["16 -> 24 bytes"], {"size": [16, 24], "straddles": []}),
     "the lines": ("long a[8];", "long a[9];", ["64 -> 72 bytes, 1 -> 2 lines"], {"lines": [1, 2]}),
     "the holes": ("int a; int b; long c;", "int a; long c;", ["holes 0 -> 4"], {"hole_bits": [0, 32], "size": [16, 16]}),

@@ -24,7 +24,7 @@ SECONDS = 60
 _COMPILER = re.compile(r"(?:[\w-]+-)?(?:gcc|g\+\+|cc|clang|clang\+\+)(?:-\d+)?")
 _OTHERS = re.compile(
     r"(?:[\w-]+-)?(?:as|ld(?:\.\w+)?|objcopy|objdump|strip|readelf|nm|ar|ranlib|dwp)(?:-\d+)?"
-    r"|pahole|bpftool|openssl|dwz|tcc|rustc|strace|debugedit|eu-\w+"
+    r"|pahole|bpftool|abidiff|openssl|dwz|tcc|rustc|strace|debugedit|eu-\w+"
 )
 _MACHINE = re.compile(r"-m(?:32|31|64|x32|abi=\S+|arch=\S+|tune=\S+)|--target=\S+|-march=\S+|-B\S+|-stdlib=\S+|-fuse-ld=\S+")
 _PROGRAM = "#include <stdio.h>\nint main(void) { return puts(\"\") < 0; }\n"

@@ -41,7 +41,7 @@ CASES = [
     ([RING], [RING, TASK], {}, [("ring", "kept", "a.o", "")]),
     ([RING, TASK], [RING], {}, [("task", "unknown", "", "struct task of l.json is in none of the inputs"), ("ring", "kept", "a.o", "")]),
     ([RING, TASK], [RING], {"ignore_missing": True}, [("ring", "kept", "a.o", "")]),
-    ([RING, TASK], [LONGER, TASK], {"only": "task"}, [("task", "kept", "a.o", "")]),
+    ([RING, TASK], [LONGER, TASK], {"only": ("task",)}, [("task", "kept", "a.o", "")]),
     ([RING], [broken(RING)], {}, [("ring", "unknown", "a.o", UNRELIABLE)]),
     ([RING], [broken(LONGER)], {}, [("ring", "unknown", "a.o", UNRELIABLE)]),
     ([broken(RING)], [RING], {}, [("ring", "unknown", "a.o", UNRELIABLE)]),
@@ -84,6 +84,16 @@ def test_moved_fields(count, moves):
     assert [place.path for place in found.verdict.evidence] == ["first", "f0", "f1", "f2", "f3", "f4", "f5"]
 
 
+@pytest.mark.parametrize(("count", "end"), [(20, "`f18`, 8 bytes at 144 (example.h:146)"), (21, "1 more edit"), (30, "10 more edits")])
+def test_edits(count, end):
+    """Twenty are listed."""
+    held = Held(reading(replace(many(count), fields=(TASK.fields[0],)), path="l.json"), "")
+    new = replace(many(count), fields=(TASK.fields[0], *many(count).fields))
+    (found,) = judge(held, (reading(new),), Options())
+    assert found.verdict.message.count("added `f") == 20
+    assert found.verdict.message.endswith(end)
+
+
 def test_other_machines():
     held = Held(reading(RING, path="l.json"), "")
     other = reading(LONGER, path="arm.o", target=ARM)
@@ -95,7 +105,7 @@ def test_other_machines():
 
 
 @pytest.mark.parametrize(("chosen", "options", "names"), [
-    (None, {}, {"ring", "task"}), (Chosen(("ring",)), {}, {"ring"}), (None, {"only": "t*"}, {"task"}),
+    (None, {}, {"ring", "task"}), (Chosen(("ring",)), {}, {"ring"}), (None, {"only": ("t*",)}, {"task"}),
 ])  # fmt: skip
 def test_what_is_read(chosen, options, names):
     """What the snapshot was asked for, whatever else the rules leave out."""

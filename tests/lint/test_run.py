@@ -102,8 +102,8 @@ CASES = [
     ("unreadable, allowed", [APART], {"a": (FAR,), "b": "damaged"}, {"allow_unknown": True}, [], 0),
     ("all unreadable", [APART], {"a": "damaged"}, {}, [], 3),
     ("pattern", [replace(APART, struct="r*")], {"a": (NEAR, OTHER)}, {}, [("apart", "at-risk")], 1),
-    ("one struct of a pattern", [replace(APART, struct="*")], {"a": (FAR, OTHER)}, {"only": "ring"}, [], 0),
-    ("rules for other structs", [APART, LOST], {"a": (FAR,)}, {"only": "ring"}, [], 0),
+    ("one struct of a pattern", [replace(APART, struct="*")], {"a": (FAR, OTHER)}, {"only": ("ring",)}, [], 0),
+    ("rules for other structs", [APART, LOST], {"a": (FAR,)}, {"only": ("ring",)}, [], 0),
     ("other architecture", [APART, replace(LOST, when=When((), ("s390x",)))], {"a": (FAR,)}, {}, [], 0),
     ("this architecture", [rule_when(arch=("s390x", "x86*"))], {"a": (NEAR,)}, {}, [("apart", "at-risk")], 1),
 ]  # fmt: skip
@@ -122,7 +122,7 @@ NOTHING = [
     # id, rules, inputs, options, why a run that judged nothing is not green
     ("shipped rules, no such struct", [SHIPPED], {}, "rules: nothing was judged: no input has a struct that the rules name (lost)"),
     ("a note on no struct", [replace(LOST, severity=Severity.NOTE)], {}, "rules: nothing was judged: no input has a struct that the rules name (lost)"),
-    ("other struct asked for", [APART], {"only": "other"}, "--struct: nothing was judged: no input has a struct other"),
+    ("other struct asked for", [APART], {"only": ("other",)}, "--struct: nothing was judged: no input has a struct other"),
     ("other architecture", [rule_when(arch=("s390x",))], {}, "rules: nothing was judged: they are for other targets, versions or configurations"),
 ]  # fmt: skip
 

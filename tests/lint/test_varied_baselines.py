@@ -40,7 +40,7 @@ def lines(seed: int) -> Iterator[str]:
     before = [reading(chance, 0)]
     packs = (replace(pack(chance, 0, before), shipped=False),)
     own = run_options(finds_allocations=False, allow_unknown=chance.random() < 0.5)
-    later = run_options(own, only=chance.choice((None, None, "inner")), ignore_missing=chance.random() < 0.2,
+    later = run_options(own, only=chance.choice(((), (), ("inner",))), ignore_missing=chance.random() < 0.2,
                     mode=chance.choice((Mode(), Mode(), Mode(), ChangeScope(frozenset({"inner", "outer"}), ()))))  # fmt: skip
     after = [before[0] if chance.random() < 0.4 else replace(reading(chance, 0), is_kernel=before[0].is_kernel)]
     try:

@@ -141,7 +141,7 @@ def pack(chance: Random, number: int, readings: list[Reading]) -> Pack:
 
 def options(chance: Random) -> dict[str, Any]:
     return {
-        "finds_allocations": False, "only": chance.choice((None,) * 8 + ("inner", "in*", "gone", "third_t")), "fail_on": chance.choice((Outcome.AT_RISK, Outcome.BROKEN)),
+        "finds_allocations": False, "only": chance.choice(((),) * 8 + (("inner",), ("in*",), ("gone",), ("third_t",))), "fail_on": chance.choice((Outcome.AT_RISK, Outcome.BROKEN)),
         "line_size": chance.choice((None,) * 6 + (32, 128, 256)), "min_align": chance.choice((None, None, 16)), "allow_unknown": chance.random() < 0.3,
         "ignore_missing": chance.random() < 0.2, "unused": chance.random() < 0.4, "guesses": chance.choice((1, 3, 10)), "build": chance.choice((None, None, "b")),
         "compares": chance.random() < 0.1,

@@ -26,7 +26,7 @@ _SIZED = (
 """Types of one size; `@` is where the name stands."""
 _SAME = (("long", "word_t"), ("unsigned int", "u32_t"), ("int (*@)(int)", "call_t"))
 """Types, and typedefs of the same."""
-_PRELUDE = "typedef long word_t; typedef unsigned int u32_t; typedef int (*call_t)(int);\n"
+PRELUDE = "typedef long word_t; typedef unsigned int u32_t; typedef int (*call_t)(int);\n"
 _DEEPEST = 3
 
 
@@ -345,7 +345,7 @@ def find_truth(made: list[Case], folder: Path) -> None:
     lines = "\n".join((*texts[0].lines, *texts[1].lines))
     functions = "".join(f"static void f{n}(void) {{ {text} }}\n" for n, text in enumerate(prints))
     calls = " ".join(f"f{n}();" for n in range(len(prints)))
-    source = f"#include <stdio.h>\n#include <string.h>\n{_PRELUDE}{lines}\n{functions}int main(void) {{ {calls} return 0; }}\n"
+    source = f"#include <stdio.h>\n#include <string.h>\n{PRELUDE}{lines}\n{functions}int main(void) {{ {calls} return 0; }}\n"
     (folder / "truth.c").write_text(source)
     subprocess.run(["gcc", "-w", "-Wno-packed-bitfield-compat", "-O0", "truth.c", "-o", "truth"], cwd=folder, check=True)
     printed = subprocess.run([folder / "truth"], capture_output=True, text=True, check=True).stdout
@@ -401,7 +401,7 @@ def mistakes(made: list[Case], folder: Path, inputs: tuple[str, ...] = ("s.h", "
         for case in made:
             text.add(case.old if side == "old" else case.new)
         (folder / side).mkdir()
-        body = _PRELUDE + "\n".join(text.lines) + "\n"
+        body = PRELUDE + "\n".join(text.lines) + "\n"
         (folder / side / "s.h").write_text(body)
         uses = "".join(f"struct {case.old.name} v_{case.old.name};\n" for case in made)
         (folder / side / "s.c").write_text(body + uses)

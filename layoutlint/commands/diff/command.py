@@ -30,7 +30,7 @@ from layoutlint.commands.options import (
     reading_options,
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
-from layoutlint.commands.struct_names import strip_keyword
+from layoutlint.commands.struct_names import strip_keywords
 from layoutlint.reports import formats
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from layoutlint.lint.sides import SideInput
     from layoutlint.randstruct.randomisation import Randomisation
 
-_CRITERIA = ("worse", "size", "lines", "holes", "share")
+_CRITERIA = ("worse", "size", "lines", "holes", "share", "moved", "types")
 """What can make a comparison fail, as `comparison.compare` defines it."""
 
 FORMATS: dict[str, Callable[..., str]] = formats(__package__, "text", "markdown", "sarif", "json", "html")
@@ -54,8 +54,8 @@ class DiffOptions(NamedTuple):
     pack_names: tuple[str, ...] = PACK_NAMES
     no_packs: bool = NO_PACKS
     no_annotations: bool = NO_ANNOTATIONS
-    only: str | None = option(
-        "--struct", metavar="GLOB", callback=strip_keyword,
+    only: tuple[str, ...] = option(
+        "--struct", multiple=True, metavar="GLOB", callback=strip_keywords,
         help="Compare only structs with a matching name.",
     )  # fmt: skip
     revisions: str | None = option(
@@ -72,6 +72,9 @@ class DiffOptions(NamedTuple):
         "--fail-on", type=click.Choice(_CRITERIA), multiple=True, default=("worse",),
         help="Choose what fails the run (default: rules that got worse).",
     )  # fmt: skip
+    renames: bool = option(
+        "--renames", is_flag=True, help="With --fail-on moved, accept fields with another name."
+    )
     uses: tuple[str, ...] = USES
     variables: bool = option("--variables", is_flag=True, help="Compare the cache lines of variables too.")
     variable: tuple[str, ...] = option(
@@ -108,6 +111,8 @@ def diff(
     """
     from layoutlint.commands import terminal
 
+    if own.renames and "moved" not in own.fail_on:
+        raise click.UsageError("--renames needs --fail-on moved")
     _refuse_wrong_inputs(inputs, own)
     if own.html is not None:
         from layoutlint.commands import output_files
@@ -152,7 +157,7 @@ def _compare(
             from layoutlint.lint.variables import variable_query
 
             query = variable_query(packs + kernel_packs, own.variable, placement.line_size)
-        compared = comparison.compare(before, after, own.fail_on, reading.allow_unknown, query)
+        compared = comparison.compare(before, after, own.fail_on, reading.allow_unknown, query, own.renames)
         if compared.layouts.changes:
             from layoutlint.commands.diff.changed_allocators import find_allocators
 

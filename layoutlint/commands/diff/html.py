@@ -92,7 +92,8 @@ def _change(
         sentences.append(f"because struct {change.root} changed")
     sentences += filter(None, [phrases.containers(change.containers)])
     paths = [place.path for move in change.edits.moves for place in (move.old, move.new)]
-    paths += [edit.path for edit in change.edits.edits]
+    for edit in change.edits.edits:
+        paths += [change.edits.former_path(edit.path), edit.path]
     paths += [each.path for each in change.retyped]
     return {
         "status": "changed" if change.presence is Presence.BOTH else change.presence.value,

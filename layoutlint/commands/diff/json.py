@@ -62,7 +62,7 @@ class Document(JsonObject, frozen=True, tag_field="schema", tag="layoutlint/diff
     """Differences of the inputs that are no change of the code: another reader, target or compiler."""
     compared: Natural
     """The number of structs that both inputs define."""
-    failures: Sequence[Annotated[str, one_of("worse", "size", "lines", "holes", "share")]]
+    failures: Sequence[Annotated[str, one_of("worse", "size", "lines", "holes", "share", "moved", "types")]]
     """The criteria of `--fail-on` that are met."""
     exit: Annotated[int, one_of(0, 1, 3)]
     """The exit status."""
@@ -212,6 +212,8 @@ class EditJson(JsonObject, frozen=True):
     """What happened to it: `changed` if its type holds something else at the same size."""
     path: str
     """The path."""
+    old_path: str | None
+    """The old path of a renamed field. Null for others."""
     size: tuple[int | None, int | None]
     """The sizes of the field; null where it is missing."""
     struct: str | None
@@ -470,6 +472,7 @@ def _edit(edit: Edit) -> EditJson:
     return EditJson(
         kind=edit.kind.value,
         path=edit.path,
+        old_path=edit.old.path if edit.kind is EditKind.RENAMED and edit.old is not None else None,
         size=_both(_place_size, (edit.old, edit.new)),
         struct=edit.struct or None,
         **file_and_line(edit.source),

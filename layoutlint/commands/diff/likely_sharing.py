@@ -159,13 +159,15 @@ def _find(
 
 
 def _former_paths(edits: Iterable[Edit]) -> dict[str, str]:
-    """Return the old names of renamed fields: the only removed and the only added one of a type."""
+    """Return the old names of renamed fields, also of the only removed and the only added one of a type."""
     groups: dict[tuple[object, ...], list[Edit]] = defaultdict(list)
+    renamed: dict[str, str] = {}
     for edit in edits:
+        if edit.kind is EditKind.RENAMED and edit.old is not None:
+            renamed[edit.path] = edit.old.path
         if edit.kind in (EditKind.ADDED, EditKind.REMOVED):
             member = edit.place.field
             groups[member.type, member.dims, edit.place.bit_size].append(edit)
-    renamed: dict[str, str] = {}
     for group in groups.values():
         by_kind = {edit.kind: edit.path for edit in group}
         if len(group) == len(by_kind) == 2:

@@ -130,7 +130,7 @@ def _judge(
     """Read the structs of rules and profiles from the input, and judge them."""
     names = {name for profile in profiles for name in names_of_types(profile)}
     names = {request.struct} if request.struct is not None else names
-    options = replace(options, only=request.struct)
+    options = replace(options, only=() if request.struct is None else (request.struct,))
     wanted = query.structs_to_read(packs, kernel_packs, {}, options)
     wanted = replace(wanted, names=wanted.names | names, kernel=wanted.kernel - names)
     result = read_inputs((request.input,), wanted, embedded_names(packs + kernel_packs), options.read)

@@ -115,7 +115,7 @@ def _trace(
     kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     options = Options(
-        only=name,
+        only=(name,),
         line_size=placement.line_size,
         min_align=placement.min_align,
         read=read_options(flags, reading, texts=texts),

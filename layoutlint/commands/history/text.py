@@ -15,7 +15,7 @@ from layoutlint.reports.styled import Line, line, paragraph
 
 _MOST_ROWS = 40
 """The number of fields that are listed by default."""
-_MOST_EDITS = 12
+_MOST_EDITS = 20
 _MOST_NAMES = 6
 _WIDEST_NAME = 44
 """Columns for names; longer ones are on a line of their own."""

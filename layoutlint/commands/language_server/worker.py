@@ -251,7 +251,7 @@ def _suggest(request: Suggest) -> Suggested:
     name = _short_path(request.path)
     packs, kernel_packs = _load_packs(_rule_paths(request.settings), request.settings, ())
     judged = Judge(request.path, "", True, frozenset(), (), request.settings)
-    options = replace(_options(judged, name), only=request.struct)
+    options = replace(_options(judged, name), only=(request.struct,))
     # The sources around a header decide whether an order is safe.
     around = tree.enclosing_tree(request.path) or os.curdir
     report = run.check((around,), packs, kernel_packs, options)

@@ -43,6 +43,10 @@ class SnapshotOptions(NamedTuple):
     )  # fmt: skip
     everything: bool = option("--all", is_flag=True, help="Record every struct and union.")
     types: bool = option("--types", is_flag=True, help="Hold the types of fields, too.")
+    may_use: tuple[str, ...] = option(
+        "--may-use", multiple=True, metavar="GLOB",
+        help="Let members use the bytes of matching reserved ones.",
+    )  # fmt: skip
     output: str | None = option("--output", metavar="FILE", help="Write to FILE instead of stdout.")
     update: str | None = option(
         "--update", metavar="FILE", help="Update the snapshot FILE, with the same choice of structs."
@@ -153,22 +157,25 @@ def _request(own: SnapshotOptions) -> Request:
         from layoutlint.readers import snapshot
 
         former = _former_request(snapshot.load(own.update))
-        return replace(former, types=former.types or own.types)
+        may_use = tuple(dict.fromkeys((*former.may_use, *own.may_use)))
+        return replace(former, types=former.types or own.types, may_use=may_use, new_globs=own.may_use)
+    more = Request(types=own.types, may_use=own.may_use, new_globs=own.may_use)
     named = bool(own.rule_paths or own.pack_names)
     if own.everything or (own.globs and not named):
-        return Request(own.everything, own.globs, types=own.types)
+        return replace(more, everything=own.everything, globs=own.globs)
     packs = load_packs(own.rule_paths or (() if own.globs else discover_rule_file()), own.pack_names)
     kernel_packs = () if own.no_packs or own.globs else rule_file.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
-    return Request(False, own.globs, (), packs, kernel_packs, types=own.types)
+    return replace(more, globs=own.globs, packs=packs, kernel_packs=kernel_packs)
 
 
 def _former_request(old: Reading) -> Request:
     """Return the request that an older snapshot answered."""
     from layoutlint.commands.snapshot.recording import Request
+    from layoutlint.model.record import replace
 
     before = frozenset(struct.name for struct in old.structs)
+    former = Request(before=before, types=old.holds_types, may_use=old.may_use)
     if old.chosen is None:
-        return Request(everything=True, before=before, types=old.holds_types)
-    chosen = old.chosen
-    return Request(False, chosen.names, chosen.containers_of, before=before, types=old.holds_types)
+        return replace(former, everything=True)
+    return replace(former, globs=old.chosen.names, containers_of=old.chosen.containers_of)

@@ -6,11 +6,13 @@ import os
 from collections.abc import Callable, Iterator
 
 from layoutlint import files
-from layoutlint.errors import ReadError, UsageError
+from layoutlint.comparison.acceptance import matches
+from layoutlint.errors import ReadError, UsageError, did_you_mean
+from layoutlint.geometry.layout import Layout
 from layoutlint.judgement import namesakes
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint import query
-from layoutlint.lint.missing_name import missing_name_hint
+from layoutlint.lint.missing_name import unmatched_globs
 from layoutlint.lint.options import Options
 from layoutlint.lint.reading import Inputs, embedded_names, read_inputs
 from layoutlint.model.paths import is_pattern
@@ -40,6 +42,10 @@ class Request(Record, frozen=True):
     """The structs of the snapshot that is written again; None for a new one."""
     types: bool = False
     """Whether it is to hold types, too."""
+    may_use: tuple[str, ...] = ()
+    """Patterns of the reserved members whose bytes others may use."""
+    new_globs: tuple[str, ...] = ()
+    """Those of `may_use` that the former snapshot lacks: they must match a member."""
 
 
 class Recording(Record, frozen=True):
@@ -67,7 +73,8 @@ def record(paths: tuple[str, ...], request: Request, options: Options) -> Record
         for number, reading in enumerate(read_result.readings)
     ]
     chosen = _choice(readings, wanted, request, embedded)
-    merged = replace(_merge(readings), holds_types=request.types)
+    merged = replace(_merge(readings), holds_types=request.types, may_use=request.may_use)
+    _refuse_idle_globs(merged, request)
     names = _FileNames(paths, merged.reader)
     merged = replace(merged, structs=tuple(names.without_lines(struct) for struct in merged.structs))
     text = encode(merged, chosen, names.stable)
@@ -85,6 +92,20 @@ def _refuse_unreadable(text: str, paths: tuple[str, ...]) -> None:
         decode(text.encode("utf-8", "surrogatepass"), "the snapshot")
     except ReadError as error:
         raise ReadError(", ".join(paths), f"cannot be recorded: {error.reason}") from error
+
+
+def _refuse_idle_globs(reading: Reading, request: Request) -> None:
+    """Raise UsageError for a pattern that matches no member of the recorded structs."""
+    if not request.new_globs:
+        return
+    layouts = (Layout(struct) for struct in reading.structs if struct.bit_size is not None)
+    members = {(each.struct.name, place.path) for each in layouts for place in each.walk_fields()}
+    for glob in request.new_globs:
+        if not any(matches(glob, *member) for member in members):
+            names = {
+                ".".join((struct, *path.split("."))[-1 - glob.count(".") :]) for struct, path in members
+            }
+            raise UsageError(f"--may-use: no member matches `{glob}`{did_you_mean(glob, names)}")
 
 
 def _structs_to_record(
@@ -196,16 +217,8 @@ def _unmatched_names(
     """Yield the names and patterns that no struct of the inputs has, for a new snapshot."""
     if request.before is not None:
         return
-    defined = [struct for struct in reading.structs if struct.bit_size is not None or struct.problem]
-    missing = [glob for glob in request.globs if not any(map(Chosen((glob,)).has, defined))]
-    known = inputs.names(paths, options.read) if missing else frozenset[str]()
-    for glob in missing:
-        if is_pattern(glob):
-            yield f"{', '.join(paths)}: no struct matches {glob}"
-        elif any(map(Chosen((glob,)).has, reading.structs)):
-            yield f"{', '.join(paths)}: struct {glob} is declared but not defined"
-        else:
-            yield f"{', '.join(paths)}: no struct {glob}{missing_name_hint(glob, paths, options.read, known)}"
+    for _, sentence in unmatched_globs(request.globs, reading.structs, paths, options.read):
+        yield f"{', '.join(paths)}: {sentence}"
 
 
 def _vanished_structs(request: Request, reading: Reading) -> Iterator[str]:

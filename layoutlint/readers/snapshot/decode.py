@@ -59,6 +59,7 @@ def decode(data: bytes, path: str) -> Reading:
         allocator=document.allocator,
         chosen=chosen,
         holds_types=document.types,
+        may_use=document.may_use,
     )
 
 

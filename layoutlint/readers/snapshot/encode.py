@@ -51,6 +51,7 @@ def encode(reading: Reading, chosen: Chosen | None, file_name: FileName) -> str:
         chosen=None if chosen is None else chosen.names,
         containers_of=() if chosen is None else chosen.containers_of,
         types=reading.holds_types,
+        may_use=reading.may_use,
     )
     bodies = _Bodies(file_name, chosen)
     for struct in sorted(structs, key=lambda struct: _order(struct, file_name)):

@@ -191,6 +191,8 @@ class Document(Record, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     """Structs of which all containers are here too."""
     types: bool = False
     """True if `check --snapshot` fails for types that differ, too."""
+    may_use: tuple[str, ...] = ()
+    """The patterns of reserved members. `check --snapshot` accepts others in their bytes."""
     structs: tuple[Undecoded, ...] = ()
     """The structs and unions, sorted by name."""
 

@@ -223,14 +223,19 @@ def _index_line(group: tuple[Finding, ...], report: Report) -> Line:
 def _kept_rules(report: Report, width: int, detail: Detail, hidden: list[str]) -> Iterator[Line]:
     """Yield a line for each kept rule, with what it tolerates; of a long list only the tolerant rules."""
     groups = group_findings(report.kept_findings)
-    tolerant = [group for group in groups if any(one.verdict.tolerance is not None for one in group)]
+    tolerant = [group for group in groups if any(map(_is_tolerant, group))]
     for group in _short(groups, "kept rule", detail, hidden) or tolerant[:_MOST_LISTED]:
         yield _kept_line(group, report)
-        tolerated = [one for one in group if one.verdict.tolerance is not None]
+        tolerated = list(filter(_is_tolerant, group))
         for one in tolerated[:1]:
             more = f"; likewise in {quantity(len(tolerated) - 1, 'other place')}" if tolerated[1:] else ""
             message = finding_message(one, report.builds) + more
-            yield from paragraph("    tolerated: ", message, width)
+            label = "accepted" if one.verdict.has_accepted_edits else "tolerated"
+            yield from paragraph(f"    {label}: ", message, width)
+
+
+def _is_tolerant(finding: Finding) -> bool:
+    return finding.verdict.tolerance is not None or finding.verdict.has_accepted_edits
 
 
 def _kept_line(group: tuple[Finding, ...], report: Report) -> Line:
