@@ -93,5 +93,5 @@ def members_of(fields: tuple[Field, ...]) -> tuple[object, ...]:
 
 def _layout(struct: Struct) -> tuple[object, ...]:
     """Return what two definitions of one layout share, beside the alignment."""
-    places = Layout(struct).walk_fields()
+    places = () if struct.bit_size is None else Layout(struct).walk_fields()
     return struct.bit_size, frozenset((each.path, each.bit_offset, each.bit_size) for each in places)

@@ -81,7 +81,8 @@ class OneLayout(Record, frozen=True):
         of = context.namesakes or Namesakes(context.layout.struct, (context.layout.struct,))
         if of.own.problem is not None:
             raise UnreliableLayout(f"the layout of {of.own.name} is unreliable: {of.own.problem}")
-        compared = [each for each in of.every if not (each.problem or self._is_excepted(each))]
+        known = (each for each in of.every if each.bit_size is not None and each.problem is None)
+        compared = [each for each in known if not self._is_excepted(each)]
         same = [each for each in compared if self._scope(each) == self._scope(of.own)]
         first = same or ([] if compared else of.every)
         if not first or first[0] is not of.own:
