@@ -18,7 +18,10 @@ from layoutlint.phrases import quantity
 
 _MOST_SHOWN = 4
 """The most layouts that a message names."""
-_UNKNOWN_FILES = "have other members, and the input states no files: they can be different structs"
+_UNKNOWN_FILES = (
+    "have other members, and the input states no files: they can be different structs; "
+    "check a file with DWARF, or the sources"
+)
 _BREAKS = """\
 struct ring {
     long head;
@@ -57,8 +60,8 @@ class OneLayout(Record, frozen=True):
         "its name for another struct. Structs that are local to functions do not count. BTF states no\n"
         "files: if members have other names or types, the outcome is unknown.\n"
         "\n"
-        "Units are those of one input: a program, an archive, a folder, a `compile_commands.json`. Several\n"
-        "inputs are not compared; `check --staged` without INPUT compares no units.\n"
+        "Units are those of one input: a program, an archive, a `compile_commands.json`, a folder of C\n"
+        "sources. Several inputs are not compared; `check --staged` without INPUT compares no units.\n"
         "\n"
         '`check --one-layout` is this rule for every struct, `struct = "*"`, without a rule file.',
         "Find what differs between the units: a macro, a `#pragma pack` or an option of the compiler that\n"

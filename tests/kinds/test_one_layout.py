@@ -82,7 +82,8 @@ TABLE = [
      "2 layouts: 16 bytes in p, 24 bytes in p; all members are at the same places"),
     ("an unreliable one", [definition("a.c", A), definition("b.c", B, problem="gone")], {}, [KEPT, "the layout of s is unreliable: gone"], "one layout"),
     ("other members without files", [definition("p", A, file=None), definition("p", B, file=None)], {},
-     ["2 definitions of s have other members, and the input states no files: they can be different structs", SKIPPED], ""),
+     ["2 definitions of s have other members, and the input states no files: they can be different structs; check a file with DWARF, or the sources",
+      SKIPPED], ""),
     ("all are excepted", [definition("a.c", A), definition("b.c", B)], {"except_": ("*.h",)}, ["every definition of s is in a file that the rule excepts", SKIPPED], ""),
 ]  # fmt: skip
 
