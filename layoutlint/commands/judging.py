@@ -66,6 +66,9 @@ class JudgingOptions(NamedTuple):
     comments: bool = option(
         "--comments", is_flag=True, help="Check comments of C sources about cache lines."
     )
+    one_layout: bool = option(
+        "--one-layout", is_flag=True, help="Fail for names with several layouts in one input."
+    )
     sources: tuple[str, ...] = SOURCES
     unused: bool = option("--unused", is_flag=True, help="Report unused rules; fail on unused annotations.")
     ignore_missing: bool = IGNORE_MISSING
@@ -204,6 +207,8 @@ def _judge(
     if own.comments and change is None:
         _refuse_without_text((*inputs, *(path for build in builds for path in build.inputs)), own.sources)
     packs = load_packs(own.rule_paths or (() if policy else discover_rule_file()), own.pack_names, policy)
+    if own.one_layout:
+        packs += (_pack_of_one_layout((*inputs, own.matrix_path or os.curdir)[0]),)
     if builds:
         _refuse_guesses(packs)
     if scope.uses and not any(pack.guesses for pack in packs):
@@ -232,6 +237,18 @@ def _judge(
 
         report = matrix.check(builds, packs, kernel_packs, options)
     return Judged(report, options, inputs, packs, kernel_packs, names_others=names_others)
+
+
+def _pack_of_one_layout(path: str) -> Pack:
+    """Return the rule of `--one-layout`, about all structs; `path` is the place of what has no other one."""
+    from layoutlint.judgement.rule import Pack, Rule, Severity
+    from layoutlint.kinds.one_layout import OneLayout
+    from layoutlint.model.structs import Source
+
+    why = "code of one unit reads what another one wrote by the layout that it knows"
+    name, option = OneLayout.name, f"--{OneLayout.name}"
+    rule = Rule(name, "*", OneLayout(), Severity.ERROR, why, Source(path), pack=name, by=option)
+    return Pack(name, option, (rule,))
 
 
 def _kernel_packs(packs: tuple[Pack, ...], inputs: tuple[str, ...]) -> tuple[Pack, ...]:

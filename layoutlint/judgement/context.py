@@ -12,6 +12,7 @@ from layoutlint.geometry.allocators import AllocationRequest
 from layoutlint.geometry.field_types import TYPE, Finder, is_unnamed
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import Placements, allocation_request, shared_bases
+from layoutlint.judgement.namesakes import Namesakes
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import AllocatedArray
 from layoutlint.model.record import Record, field
@@ -104,6 +105,8 @@ class Context(Record, frozen=True):
     """What other rules decide about pairs of fields; None if they decide nothing."""
     owners: Owners | None = None
     """What the sources show on elements that threads write; None without sources."""
+    namesakes: Namesakes | None = None
+    """The struct among all definitions of its name in the input; None if it is judged by itself."""
 
     @property
     def allocation_request(self) -> AllocationRequest:

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from layoutlint.geometry.layout import Layout
+from layoutlint.model.possible_alignments import struct_alignments
+from layoutlint.model.record import Record
 from layoutlint.model.structs import Field, Struct
 from layoutlint.phrases import quantity
+
+
+class Namesakes(Record, frozen=True):
+    """A definition of a struct, among all definitions of its name in an input."""
+
+    own: Struct
+    every: tuple[Struct, ...]
 
 
 def other_layouts(struct: Struct, namesakes: Iterable[Struct]) -> tuple[str, ...]:
     """Return a unit or file of each struct with the definition of another one, and a different layout."""
     own = _layout(struct)
     others = (other for other in namesakes if _is_one_definition(struct, other))
-    return tuple(dict.fromkeys(_unit_of(other) for other in others if _layout(other) != own))
+    different = (o for o in others if _layout(o) != own or not _alignments(o) & _alignments(struct))
+    return tuple(dict.fromkeys(map(_named_unit, different)))
 
 
 def sentences(structs: Iterable[Struct]) -> Iterator[str]:
@@ -24,23 +35,37 @@ def sentences(structs: Iterable[Struct]) -> Iterator[str]:
         while len(namesakes) > 1:
             first, *rest = namesakes
             same = [struct for struct in rest if _is_one_definition(first, struct)]
-            layouts: dict[object, Struct] = {}
-            for struct in (first, *same):
-                layouts.setdefault(_layout(struct), struct)
+            layouts = tuple(distinct_layouts((first, *same)))
             if len(layouts) > 1:
-                shown = (f"{quantity(_bytes(s), 'byte')} in {_file(s)}" for s in layouts.values())
+                shown = (f"{quantity(_bytes(s), 'byte')} in {unit_of(s)}" for s in layouts)
                 at = f" at {first.source}" if first.source else ""
                 name = f"{first.aggregate} {first.name}{at}"
                 yield f"{name} has {len(layouts)} layouts: {', '.join(shown)}"
             namesakes = [struct for struct in rest if struct not in same]
 
 
-def _unit_of(struct: Struct) -> str:
+def distinct_layouts(structs: Iterable[Struct]) -> Iterator[Struct]:
+    """Yield the first of the structs with each layout: what can have the same alignment has it."""
+    layouts: dict[object, list[Struct]] = {}
+    for struct in structs:
+        alike = layouts.setdefault(_layout(struct), [])
+        if not any(_alignments(struct) & _alignments(each) for each in alike):
+            alike.append(struct)
+            yield struct
+
+
+def _alignments(struct: Struct) -> int:
+    """Return the alignments that a struct can have, as their sum."""
+    return struct_alignments(struct, struct.bit_size or 0)[1]
+
+
+def _named_unit(struct: Struct) -> str:
     """Return the first file or unit of a definition; with its size, if the input has no units."""
-    return _file(struct) if struct.source else f"{_file(struct)} ({quantity(_bytes(struct), 'byte')})"
+    return unit_of(struct) if struct.source else f"{unit_of(struct)} ({quantity(_bytes(struct), 'byte')})"
 
 
-def _file(struct: Struct) -> str:
+def unit_of(struct: Struct) -> str:
+    """Return the first file or unit of a definition."""
     has_several = len(struct.files) > 1 or not struct.origin
     return struct.files[0] if struct.files and has_several else struct.origin
 
@@ -57,18 +82,16 @@ def _is_one_definition(struct: Struct, other: Struct) -> bool:
         other.realigned_from,
     )
     if struct.source is None and other.source is None:  # BTF: the members tell
-        is_same = is_same and _names(struct.fields) == _names(other.fields)
+        is_same = is_same and members_of(struct.fields) == members_of(other.fields)
     return is_known and is_same and struct.source == other.source
 
 
-def _names(fields: tuple[Field, ...]) -> tuple[object, ...]:
-    return tuple((field.name, field.type.left, _names(field.members)) for field in fields)
+def members_of(fields: tuple[Field, ...]) -> tuple[object, ...]:
+    """Return the names and types of fields at every depth, which tell definitions without a file apart."""
+    return tuple((field.name, field.type.left, members_of(field.members)) for field in fields)
 
 
 def _layout(struct: Struct) -> tuple[object, ...]:
-    return struct.bit_size, struct.align, tuple(_places(struct.fields))
-
-
-def _places(fields: tuple[Field, ...]) -> Iterator[tuple[object, ...]]:
-    for field in fields:
-        yield field.name, field.bit_offset, field.bit_size, tuple(_places(field.members))
+    """Return what two definitions of one layout share, beside the alignment."""
+    places = () if struct.bit_size is None else Layout(struct).walk_fields()
+    return struct.bit_size, frozenset((each.path, each.bit_offset, each.bit_size) for each in places)

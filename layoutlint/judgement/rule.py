@@ -106,6 +106,8 @@ class Traits(Record, frozen=True):
     """The parameter that must be true for that; empty for none."""
     evidence_key: Literal["fields", "array"] = "fields"
     """The key with which a rule names the evidence of a verdict."""
+    compares_definitions: bool = False
+    """Whether a verdict is about all definitions of a name, and names those with another layout."""
     in_baselines: bool = True
     """Whether a baseline can accept its findings."""
     is_built_in: bool = False

@@ -28,6 +28,7 @@ KINDS = {
     "group": "MarkedGroup",
     "complete": "Complete",
     "neighbours": "Neighbours",
+    "one-layout": "OneLayout",
 }
 """The class of each kind, in the order of the manual. The module has the name of the kind."""
 

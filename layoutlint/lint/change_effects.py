@@ -192,6 +192,8 @@ class _Search(Record, dict=True):
         options, inputs = self.options, frozenset(map(_absolute, self.names.whole))
         depends_on_more = any(self.changed_rules) or any(pack.guesses for pack in self.packs)
         wants_others = self.judges_all or options.intents.comments or options.strictness.unused
+        every = (rule for pack in (*self.packs, *self.kernel_packs) for rule in pack.rules)
+        depends_on_more |= any(rule.kind.traits.compares_definitions for rule in every)
         depends_on_more |= bool(options.guessing.uses or inputs & self.change.paths) or len(inputs) != 1
         return not (depends_on_more or wants_others)
 

@@ -10,7 +10,7 @@ from layoutlint.geometry.layout import Layout, cached_layout
 from layoutlint.geometry.placement import Placements
 from layoutlint.judgement.context import CannotTell, Context, NoSuchField, NotApplicable, UnreliableLayout
 from layoutlint.judgement.finding import Definition, Finding
-from layoutlint.judgement.namesakes import other_layouts
+from layoutlint.judgement.namesakes import Namesakes, other_layouts
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
 from layoutlint.judgement.verdict import Outcome, Verdict, unknown
 from layoutlint.lint import unknown_alignments
@@ -114,12 +114,13 @@ def _judge_pack(
                 if options.mode.sees_all or not finding.verdict.is_missing_field:  # another file has it
                     yield finding
             continue
-        skips_declarations = rule.shipped or options.skips_missing
+        compares = rule.kind.traits.compares_definitions
+        skips_declarations = rule.shipped or options.skips_missing or (compares and is_pattern(rule.struct))
         structs = [s for s in judged.structs.find(rule.struct) if options.selection.has(s)]
         structs = [
             s for s in structs if not (_is_declaration(s) and (skips_declarations or s.name in defined))
         ]
-        if rule.guess:
+        if rule.guess or compares:
             structs = [struct for struct in structs if not struct.omits_members]
         definitions: dict[str, list[Struct]] = {}
         for struct in structs:
@@ -147,12 +148,15 @@ def _judge_struct(
         for finding in surroundings.judge_containers(rule, struct, judged.reading, where, _judge_definition):
             yield replace(finding, is_lack=may_lack and finding.verdict.is_missing_field)
         return
+    if len(namesakes) > 1:
+        where = replace(where, namesakes=Namesakes(struct, tuple(namesakes)))
     verdict = _judge_definition(rule, struct, where)
     if verdict.is_not_applicable:
         return
     first, *also = struct.files or (judged.reading.path,)
     is_lack = may_lack and verdict.is_missing_field
-    definition = _definition(struct, namesakes) if len(namesakes) > 1 else None
+    others = [] if rule.kind.traits.compares_definitions else namesakes
+    definition = _definition(struct, others) if len(namesakes) > 1 else None
     yield Finding(rule, struct, verdict, first, tuple(also), definition=definition, is_lack=is_lack)
 
 

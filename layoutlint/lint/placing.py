@@ -19,6 +19,7 @@ from layoutlint.judgement.context import (
     Owners,
     UnreliableLayout,
 )
+from layoutlint.judgement.namesakes import Namesakes
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.lint.embedding import Surroundings
 from layoutlint.lint.shown_places import is_variable
@@ -63,6 +64,8 @@ class RulePlacements(Record, frozen=True):
     """What other rules decide about pairs of fields."""
     owners: Owners | None = None
     """What the sources show on elements that threads write."""
+    namesakes: Namesakes | None = None
+    """The struct that is judged, among all definitions of its name in the input, if there are several."""
     _embedded_cases: dict[bool, StructTable[tuple[Case, ...]]] = field(
         default_factory=lambda: {False: StructTable(), True: StructTable()}
     )
@@ -198,6 +201,7 @@ class RulePlacements(Record, frozen=True):
             self.companions,
             self.decided,
             self.owners,
+            self.namesakes,
         )
 
     def structs_with_accesses(

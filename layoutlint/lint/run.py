@@ -24,6 +24,7 @@ from layoutlint.lint.name_hints import (
 from layoutlint.lint.notes import readings_with_notes
 from layoutlint.lint.options import Options
 from layoutlint.lint.reading import Inputs, embedded_names, read_structs
+from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Reading, Unread, Version
 from layoutlint.model.record import replace
 
@@ -83,7 +84,12 @@ def report_on(judged: Judged, read_result: Inputs, options: Options) -> Report:
     findings += unused.find_missing_structs(options.mode.requirements(options.strictness), findings, inputs)
     rules = options.mode.select_rules(rules, findings)
     if not options.skips_missing:
-        needed = tuple(rule for rule in rules if not options.mode.is_removed(rule.struct))
+        finds_none = selects_nothing(inputs, options)  # of which the report gives one reason
+        needed = tuple(
+            rule
+            for rule in rules
+            if not (options.mode.is_removed(rule.struct) or (finds_none and is_pattern(rule.struct)))
+        )
         findings += unused.find_unused_rules(needed, findings, inputs, options.strictness.unused, hints)
     findings += unused_intent
     rules += tuple(dict.fromkeys(finding.rule for finding in of_mode))

@@ -192,7 +192,7 @@ KEYS = {
     "together": 'fields = ["a", "b"]', "adjacent": 'fields = ["a", "b"]', "order": 'fields = ["a", "b"]',
     "line-start": 'fields = ["a"]', "no-straddle": 'fields = ["a"]', "distance": 'fields = ["a", "b"]\nmin = 8',
     "offset": 'fields = ["a"]\nat = 0', "size": "max = 8", "lines": 'fields = ["a"]\nmax = 1', "holes": "max = 0",
-    "allocation": "max_class = 64", "group": "", "complete": "",
+    "allocation": "max_class = 64", "group": "", "complete": "", "one-layout": "",
     "guards": 'lock = "a"\ndata = ["b"]\ncontended = false',
 }  # fmt: skip
 

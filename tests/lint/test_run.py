@@ -123,6 +123,8 @@ NOTHING = [
     ("shipped rules, no such struct", [SHIPPED], {}, "rules: nothing was judged: no input has a struct that the rules name (lost)"),
     ("a note on no struct", [replace(LOST, severity=Severity.NOTE)], {}, "rules: nothing was judged: no input has a struct that the rules name (lost)"),
     ("other struct asked for", [APART], {"only": ("other",)}, "--struct: nothing was judged: no input has a struct other"),
+    ("other structs than a pattern's", [replace(APART, struct="*")], {"only": ("other*s",)},
+     "--struct: nothing was judged: no struct of the inputs matches other*s"),
     ("other architecture", [rule_when(arch=("s390x",))], {}, "rules: nothing was judged: they are for other targets, versions or configurations"),
 ]  # fmt: skip
 

@@ -40,11 +40,16 @@ def packs(path: str, text: str) -> tuple[Pack, ...]:
 
 
 def compile_object(path: str, folder: Path) -> Path:
-    """An object file of a fixture that is about more than its text."""
+    """An object file of a fixture that is about more than its text; linked of several units for `check-compiled-with: FLAG`."""
     need("gcc")
-    made = folder / "fixture.o"
-    subprocess.run(["gcc", "-g", "-O0", "-fno-common", "-c", "-o", made, path], check=True)
-    return made
+    flags = re.findall(r"check-compiled-with: (\S+)", Path(path).read_text()) or ["-g"]
+    objects = [folder / f"fixture{number}.o" for number in range(len(flags))]
+    for flag, made in zip(flags, objects, strict=True):
+        subprocess.run(["gcc", "-g", "-O0", "-fno-common", flag, "-c", "-o", made, path], check=True)
+    if len(objects) == 1:
+        return objects[0]
+    subprocess.run(["ld", "-r", "-z", "muldefs", "-o", folder / "fixture.o", *objects], check=True)
+    return folder / "fixture.o"
 
 
 @pytest.mark.one_in(2)

@@ -46,6 +46,7 @@ from layoutlint.reports.json_values import document_text, file_and_line
 _READER = "^(snapshot of )?(clang|dwarf|btf|symbols)( and (clang|dwarf|btf|symbols))*$"
 _STATEMENTS = (
     "rule file", "annotation", "marks in the struct", "comment", "suppression", "access", "snapshot",
+    "--one-layout",
 )  # fmt: skip
 _FAILS = Meta(extra_json_schema={"properties": {"outcome": {"enum": ["broken", "at-risk", "unknown"]}}})
 _KEPT = Meta(extra_json_schema={"properties": {"outcome": {"enum": ["kept"]}}})

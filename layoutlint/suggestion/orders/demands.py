@@ -24,6 +24,7 @@ from layoutlint.kinds.line_start import LineStart
 from layoutlint.kinds.lines import Lines
 from layoutlint.kinds.no_straddle import NoStraddle
 from layoutlint.kinds.offset import Offset
+from layoutlint.kinds.one_layout import OneLayout
 from layoutlint.kinds.order import Order
 from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.together import Together
@@ -334,6 +335,7 @@ _DEMANDS: dict[type, Callable[[Any, Context], Iterator[Demand]]] = {
     Lines: _lines,
     NoStraddle: _no_straddle,
     Offset: _offset,
+    OneLayout: lambda kind, context: iter(()),  # all units have the order of the text
     Order: _order,
     Separate: _separate,
     Together: _together_demands,
