@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 from layoutlint.readers import c_tokens
 
 # Tokens that can contain braces and semicolons that are not code. A directive continues after a backslash.
@@ -37,6 +37,8 @@ class AttachedComment(Record, frozen=True):
     comment: Comment
     lines: range | None
     words: frozenset[str] = frozenset()
+    is_first: bool = False
+    """Whether it stands alone on its lines, before the first declaration of the struct."""
 
 
 class _Code(Record, frozen=True):
@@ -182,7 +184,9 @@ class Text:
             first = self._code_start(part) if comments else 0
             for comment in comments:
                 if first < comment.at or self._is_alone(comment):
-                    yield from self._attach(comment, index, closing)
+                    is_first = index == opening and comment.at < first
+                    for attached in self._attach(comment, index, closing):
+                        yield replace(attached, is_first=is_first)
                 elif index == opening:
                     yield AttachedComment(comment, None)  # after the struct's own brace
                 else:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from layoutlint import files
-from layoutlint.intent.annotations.syntax import without_reason
+from layoutlint.intent.annotations.syntax import AnnotationError, parse, without_reason
 from layoutlint.intent.c_comments import AttachedComment, Text
 from layoutlint.judgement.rule import ACCESSES
 from layoutlint.kinds import KINDS
@@ -142,6 +142,7 @@ def with_comments(reading: Reading, sources: Sources, is_compiled: bool) -> Read
         own = commented.annotations if commented is not None and commented.path not in stale else ()
         if commented is not None and own and is_compiled and _is_newer(commented.path, reading.path):
             notes.append(f"{commented.path} is newer than {reading.path}: its comments may have come later")
+        notes += commented.doubts if commented is not None and own else ()
         structs.append(replace(struct, annotations=(*struct.annotations, *own)))
     stale_unread = (Unread(path, f"does not match {reading.path}: {why}") for path, why in stale.items())
     notes = list(dict.fromkeys(notes))
@@ -172,6 +173,8 @@ class _CommentedStruct(Record, frozen=True):
     annotations: tuple[Annotation, ...]
     strays: tuple[Stray, ...]
     """The annotations of kernel-doc for fields that it lacks."""
+    doubts: tuple[str, ...]
+    """What people may have meant otherwise, as sentences."""
     contradiction: str | None
     """How the text differs from the input, which makes it another version; None if it does not."""
 
@@ -195,7 +198,31 @@ def _locate(struct: Struct, sources: Sources) -> _CommentedStruct | None:
     contradiction = (
         _contradiction(text, struct, declared) if is_declared else _missing_declaration(head, struct)
     )
-    return _CommentedStruct(struct, path, file, lines, is_declared, annotations, strays, contradiction)
+    doubts = tuple(_doubts(attached, annotations, struct))
+    return _CommentedStruct(
+        struct, path, file, lines, is_declared, annotations, strays, doubts, contradiction
+    )
+
+
+def _doubts(
+    comments: list[AttachedComment], annotations: tuple[Annotation, ...], struct: Struct
+) -> Iterator[str]:
+    """Yield the annotations of a first field that name others: they can be meant for the struct."""
+    lines = {attached.comment.line for attached in comments if attached.is_first}
+    for each in annotations:
+        if each.path and each.source is not None and each.source.line in lines and _names_others(each):
+            text = f"`{without_reason(each.text)}` is about `{each.path}` below it"
+            yield f"{each.source}: {text}; for {struct.aggregate} {struct.name}, write it above the struct"
+
+
+def _names_others(annotation: Annotation) -> bool:
+    """Return whether a rule of a field names fields, and not that one."""
+    try:
+        words = parse(annotation.text).words
+    except AnnotationError:
+        return False
+    arguments = [part for term in words for part in term.arguments if "=" not in part]
+    return bool(arguments) and not any(annotation.path in part.split() for part in arguments)
 
 
 _DeclaredFields = list[tuple[str, Field, int]]

@@ -82,7 +82,8 @@ def _parameters(term: Term, path: str) -> dict[str, object]:
         fields = (path, *fields)
     main = next((key for key in keys.values() if key.type in ("groups", "paths")), None)
     if fields and main is None:
-        raise AnnotationError(f"`{term.word}` names no fields")
+        whole = "; it is about a struct: write it above the struct, or behind its brace" if path else ""
+        raise AnnotationError(f"`{term.word}` names no fields{whole}")
     if fields and main is not None:
         groups = tuple(tuple(part.split()) for part in fields)
         parameters[main.parameter] = groups if main.type == "groups" else sum(groups, ())

@@ -272,6 +272,27 @@ def test_a_source_of_another_version_is_told(tmp_path):
     assert "ring.c: does not match ring.o: line " in done.stdout
 
 
+FIRST = "\n\t/* layoutlint: {} */\n\tlong head;"
+DOUBTS = [
+    # the beginning of a struct, and the notes on it
+    (FIRST.format("separate(tail)"), ["`separate(tail)` is about `head` below it; for struct ring, write it above the struct"]),
+    (FIRST.format("separate(tail) -- why"), ["`separate(tail)` is about `head` below it; for struct ring, write it above the struct"]),
+    (FIRST.format("separate(head, tail)"), []),
+    (FIRST.format("line-start"), []),
+    (FIRST.format("hot-write, line-start"), []),
+    (" /* layoutlint: separate(head, tail) */\n\tlong head;", []),
+    ("\n\tlong head; /* layoutlint: separate(tail) */", []),
+    ("\n\tlong first;" + FIRST.format("separate(tail)"), []),
+]
+
+
+@pytest.mark.parametrize(("beginning", "notes"), DOUBTS)
+def test_a_rule_on_the_first_line_of_a_struct_may_be_its_own(tmp_path, beginning, notes):
+    (tmp_path / "ring.h").write_text(f"struct ring {{{beginning}\n\tlong tail;\n}};\n")
+    told = json.loads(run("check", "ring.h", "--format", "json", cwd=tmp_path).stdout)["inputs"][0]["notes"]
+    assert [note.partition(": ")[2] for note in told] == notes
+
+
 def test_a_source_that_is_newer_is_told(tmp_path):
     need("gcc")
     shutil.copy(COMMENTS, tmp_path / "ring.c")
