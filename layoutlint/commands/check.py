@@ -146,9 +146,11 @@ def check(
     executor: ExecutorOptions,
 ) -> NoReturn:
     """Judge the structs of INPUT by rules."""
-    from layoutlint.commands import terminal
+    from layoutlint.commands import settings, terminal
 
     is_change = own.staged or own.since is not None
+    if not inputs and judging.matrix_path is None and not is_change:
+        inputs = settings.current().inputs
     if not inputs and judging.matrix_path is None and not is_change:
         raise click.MissingParameter(
             ctx=click.get_current_context(), param_type="argument", param_hint="'INPUT...'"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from layoutlint.errors import RuleFileError, UsageError
 from layoutlint.intent.annotations.rules import Suppression
-from layoutlint.intent.toml import rule_file
+from layoutlint.intent.toml import document, rule_file
 from layoutlint.judgement.rule import Pack
 from layoutlint.model.flag_files import FlagUse
 from layoutlint.model.record import Record, field
@@ -38,6 +38,19 @@ class Policy(Record):
         Files outside of the working tree are read from disk. Raises UsageError, and RuleFileError with all
         mistakes.
         """
+        texts, outside = self._find(paths)
+        self.used += texts
+        return (*rule_file.parse_all(texts.items()), *rule_file.load(outside))
+
+    def texts(self, paths: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+        """Yield the same rule files with their texts. Raises UsageError and RuleFileError."""
+        texts, outside = self._find(paths)
+        yield from texts.items()
+        for path in rule_file.list_files(outside):
+            yield path, document.read_text(path)
+
+    def _find(self, paths: tuple[str, ...]) -> tuple[dict[str, str], list[str]]:
+        """Return the texts of rule files of the commit, and the paths outside of the working tree."""
         texts: dict[str, str] = {}
         outside = []
         for path in paths or self._discover():
@@ -46,8 +59,7 @@ class Policy(Record):
                 outside.append(path)
             else:
                 texts.update(self._texts(path, inside))
-        self.used += texts
-        return (*rule_file.parse_all(texts.items()), *rule_file.load(outside))
+        return texts, outside
 
     def text(self, path: str) -> str | None:
         """Return the text of a file in the commit; None if it lies outside of the working tree.

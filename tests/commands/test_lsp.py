@@ -300,6 +300,7 @@ def test_rule_files(editor: Editor, folder: Path):
     assert not {"id", "kind"} & set(keys)
     assert complete(editor, name, f'{head}severity = "|') == ["error", "warning", "note"]
     assert complete(editor, name, f'{head}kind = "holes"\ncount = ["|') == ["holes", "tail", "nested", "bits"]
+    assert "line-size" in complete(editor, name, f"[settings]\n|\n{head}")
     editor.rejudge(name, f'{head}kind = "separate"\n')
     assert "## separate" in hover(editor, name, 3, 9)
     editor.close(name)

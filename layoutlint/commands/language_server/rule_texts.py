@@ -12,6 +12,7 @@ from layoutlint.commands.language_server.markup import Markup
 from layoutlint.commands.language_server.positions import column, units
 from layoutlint.commands.language_server.views import kind_of
 from layoutlint.geometry.layout import Place
+from layoutlint.intent.toml import settings
 from layoutlint.intent.toml.rule_file import (
     FIELD_KEYS,
     OVERRIDE_KEYS,
@@ -157,7 +158,10 @@ def _keys(around: Section) -> Iterator[tuple[str, str]]:
 
 def _all_keys(around: Section) -> Iterator[tuple[str, str]]:
     top, *inner = around.path.split(".")
-    tables = {"rule": RULE_KEYS, "pack": PACK_KEYS, "override": OVERRIDE_KEYS, "struct": STRUCT_KEYS}
+    tables = {
+        "rule": RULE_KEYS, "pack": PACK_KEYS, "override": OVERRIDE_KEYS, "struct": STRUCT_KEYS,
+        "settings": settings.KEYS,
+    }  # fmt: skip
     names = FIELD_KEYS if top == "struct" and len(inner) > 1 else tables.get(top, ())
     if top == "rule":
         for key in around.kind.keys if around.kind is not None else ():

@@ -12,7 +12,7 @@ from layoutlint import files
 from layoutlint.errors import Mistake, RuleFileError, UsageError, did_you_mean
 from layoutlint.files import accesses
 from layoutlint.geometry.field_types import TYPE
-from layoutlint.intent.toml import converters, document
+from layoutlint.intent.toml import converters, document, settings
 from layoutlint.intent.toml.converters import Misfit
 from layoutlint.intent.toml.rule_tables import (
     STORAGE_KEYS,
@@ -228,10 +228,7 @@ def _read_path(path: str) -> Iterator[_RuleFile]:
     if not files.is_folder(path):
         yield _read_file(path, through_pipe=True)
         return
-    from pathlib import Path  # most rules are given as files
-
-    entries = ((folder, name) for folder, below, names in files.walk(path) for name in (*below, *names))
-    paths = sorted(str(Path(folder, name)) for folder, name in entries if name.endswith(".toml"))
+    paths = _toml_files(path)
     rule_files = [file for file in paths if not file.endswith(CASES)]
     if not rule_files:
         yield _RuleFile(path, None, (f"{path}: there is no *.toml in this folder",))
@@ -240,6 +237,22 @@ def _read_path(path: str) -> Iterator[_RuleFile]:
         rules = f"{file.removesuffix(CASES)}.toml"
         if file.endswith(CASES) and rules not in rule_files:
             yield _RuleFile(file, None, (f"{file}: has the cases of {rules}, which is missing",))
+
+
+def list_files(paths: Iterable[str]) -> Iterator[str]:
+    """Yield rule files, and those below folders (every *.toml)."""
+    for path in paths:
+        if files.is_folder(path):
+            yield from (file for file in _toml_files(path) if not file.endswith(CASES))
+        else:
+            yield path
+
+
+def _toml_files(folder: str) -> list[str]:
+    from pathlib import Path  # most rules are given as files
+
+    entries = ((top, name) for top, below, names in files.walk(folder) for name in (*below, *names))
+    return sorted(str(Path(top, name)) for top, name in entries if name.endswith(".toml"))
 
 
 def _read_file(path: str, through_pipe: bool = False) -> _RuleFile:
@@ -287,10 +300,11 @@ class _RuleReader:
         """Return the pack of the whole file."""
         keys = (
             "pack", "struct", "variables", "allocators", "functions", "entries", "rule", "override",
-            COMPILE_COMMANDS,
+            COMPILE_COMMANDS, settings.TABLE,
         )  # fmt: skip
         self._top.allow_only(keys, _top_key)
         self._top.get(COMPILE_COMMANDS, converters.text)
+        settings.read(self._top, self._path)
         self._header.allow_only(PACK_KEYS)
         return Pack(
             name=self._name,
@@ -546,7 +560,8 @@ def _top_key(key: str) -> str:
 def _option_for(key: str) -> str:
     """Return a hint for a property of the machine, which no rule states; empty for another key."""
     option = key.replace("_", "-")
-    return f" (the option --{option}, or a build of a matrix, states it)" if option in _MACHINE else ""
+    is_known = option in _MACHINE
+    return f" (`[settings]`, the option --{option}, or a build of a matrix states it)" if is_known else ""
 
 
 def _other_table(key: str) -> str:

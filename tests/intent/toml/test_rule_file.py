@@ -476,7 +476,7 @@ def test_the_mistakes_of_all_files_come_together(tmp_path):
         rule_file.load([one, two, three, four, five, str(empty)])
     assert caught.value.messages == (
         f"{three}:1: not UTF-8 (byte 0xe9)",
-        f"{four}:1: unknown key `x` in a rule file (known: pack, struct, variables, allocators, functions, entries, rule, override, compile_commands)",
+        f"{four}:1: unknown key `x` in a rule file (known: pack, struct, variables, allocators, functions, entries, rule, override, compile_commands, settings)",
         f"{five}: no such file or directory",
         f"{empty}: there is no *.toml in this folder",
         f"{two}:2: `id` `r` is already used by the rule at {one}:1",
