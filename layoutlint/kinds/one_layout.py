@@ -66,7 +66,7 @@ class OneLayout(Record, frozen=True):
         '`check --one-layout` is this rule for every struct, `struct = "*"`, without a rule file.',
         "Find what differs between the units: a macro, a `#pragma pack` or an option of the compiler that\n"
         "only one of them has, an old copy of a header. Include the same header with the same settings, or\n"
-        "rename one of the structs.",
+        "rename one of the structs. If both layouts are meant, except the file.",
         "",
         Example(
             _BREAKS,

@@ -100,8 +100,8 @@ def coverage_gaps(inputs: list[JudgedInput], selection: Selection) -> Iterator[C
 
 
 def _could_apply(rule: Rule, omission: Omission, selection: Selection) -> bool:
-    is_about_shared = rule.guess or rule.kind.traits.compares_definitions
-    if omission.is_harmless or (is_about_shared and not omission.is_shared):
+    skips_local = rule.guess or rule.kind.traits.compares_definitions
+    if omission.is_harmless or (skips_local and not omission.is_shared):
         return False
     if omission.structs is None:
         return selection.may_include(rule.struct)
