@@ -157,7 +157,7 @@ def check(
         )
     _refuse_without_effect(own, judging, inputs)
     _refuse_scheduler_beside_change(executor, is_change)
-    files = parse_outputs(own.outputs) + html_output(own.html)
+    files = parse_outputs(own.outputs, own.format_) + html_output(own.html)
     if own.quiet and reading.progress is None:
         reading = reading._replace(progress=False)
     inputs, texts = standard_input.take_text(inputs, judging.rule_paths)

@@ -101,8 +101,9 @@ SOURCES = option(
     help="Read annotations in the comments of this source directory.",
 )  # fmt: skip
 OUTPUTS = option(
-    "--output", heading=OUTPUT, multiple=True, metavar="F=FILE", help="Write format F to FILE too."
-)
+    "--output", heading=OUTPUT, multiple=True, metavar="[F=]FILE",
+    help="Write format F to FILE too; without F=, all to FILE only.",
+)  # fmt: skip
 HTML = option(
     "--html", heading=OUTPUT, metavar="FILE", help="Write a self-contained page to FILE too."
 )
@@ -442,16 +443,31 @@ def html_output(path: str | None) -> list[tuple[str, str]]:
 
 
 def parse_outputs(
-    outputs: tuple[str, ...], formats: Iterable[str] = reports.FORMATS, example: str = "sarif=report.sarif"
+    outputs: tuple[str, ...],
+    own_format: str,
+    formats: Iterable[str] = reports.FORMATS,
+    example: str = "sarif=report.sarif",
 ) -> list[tuple[str, str]]:
-    """Return format and path of `--output F=FILE`; raise click.UsageError if one of them is missing."""
-    paths = []
+    """Return format and path of each `--output [F=]FILE`; raise click.UsageError if one of them is missing.
+
+    FILE alone gets the command's own format, and nothing is written to stdout.
+    """
+    paths, alone = [], list[str]()
     for text in outputs:
         name, equals, path = text.partition("=")
-        if not equals or not path or name not in formats:
+        if not equals and text and text not in formats:
+            name, path = own_format, text
+            alone.append(text)
+        elif not path or name not in formats:
             raise click.UsageError(
                 f"--output {text!r}: expected F=FILE, where F is one of {', '.join(sorted(formats))} "
                 f"(for example {example})"
             )
         paths.append((name, path))
+    if len(alone) > 1:
+        raise click.UsageError(f"--output {alone[0]} contradicts --output {alone[1]}: one stands for stdout")
+    if alone:
+        from layoutlint.commands import terminal
+
+        terminal.mute()
     return paths

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+import click
+
 from layoutlint import escapes
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 _PATIENCE = 3.0
 """Seconds of reading after which a scanner that is interpreted is mentioned."""
 
+_MUTED = "layoutlint.muted"
 _NOTED = float("-inf")
 _SLOW = (
     "note: the DWARF scanner runs interpreted, which takes more than ten times as long: "
@@ -99,13 +102,26 @@ def fit(render: Callable[..., str], color: str, columns: int | None) -> Callable
     return partial(render, color=has_color(color), width=width(columns, _MAIL_WIDTH))
 
 
+def mute() -> None:
+    """Write nothing more to stdout in this command: a file has its output."""
+    click.get_current_context().meta[_MUTED] = True
+
+
+def _is_muted() -> bool:
+    context = click.get_current_context(silent=True)
+    return context is not None and _MUTED in context.meta
+
+
 def write(text: str) -> None:
     """Write text of several lines to stdout."""
-    sys.stdout.write(text)
+    if not _is_muted():
+        sys.stdout.write(text)
 
 
 def write_bytes(data: bytes) -> None:
     """Write bytes as they are to stdout; on a terminal as text without control characters but tabs."""
+    if _is_muted():
+        return
     if sys.stdout.isatty():
         rows = data.decode("utf-8", "backslashreplace").split("\n")
         sys.stdout.write("\n".join("\t".join(map(escapes.inline, row.split("\t"))) for row in rows))
@@ -116,7 +132,7 @@ def write_bytes(data: bytes) -> None:
 
 def say(*texts: str) -> None:
     """Write lines to stdout."""
-    sys.stdout.write(escapes.lines(texts))
+    write(escapes.lines(texts))
 
 
 def complain(*texts: str) -> None:

@@ -140,6 +140,23 @@ def test_written_whole_with_the_permissions_that_were_there(tree):
     assert not list(tree.rglob(".*"))
 
 
+ALONE = [
+    # words; what they write, and what is the same on stdout without the last two words
+    ("check q.h --rules rules.toml --output alone", "alone"),
+    ("check q.h --rules rules.toml --format json --output alone", "alone"),
+    ("check q.h --rules rules.toml --output sarif=other --output alone", "alone"),
+    ("suggest q.h q --rules rules.toml --format json --output alone", "alone"),
+    ("snapshot q.h --all --output alone", "alone"),
+]
+
+
+@pytest.mark.parametrize(("words", "file"), ALONE)
+def test_a_file_alone_gets_what_stdout_would(tree, words, file):
+    beside, alone = run(*words.split()[:-2], cwd=tree), run(*words.split(), cwd=tree)
+    assert (alone.returncode, alone.stdout) == (beside.returncode, "")
+    assert (tree / file).read_text() == beside.stdout
+
+
 def test_streams_of_the_process(tree):
     done = run("check", "q.h", "--rules", "rules.toml", "--output", "json=/dev/stderr", "--output", "text=/dev/null", cwd=tree)
     assert done.stderr.startswith("{")

@@ -53,6 +53,7 @@ def _valid(ended: subprocess.CompletedProcess[str]) -> subprocess.CompletedProce
     """Return a run whose JSON, if it printed all of it, is valid."""
     words: list[str] = ended.args
     asks_json = "--format=json" in words or ("--format", "json") in pairwise(words)
+    asks_json &= all("=" in str(file) for option, file in pairwise(words) if option == "--output")  # a file alone gets it instead
     if asks_json and (ended.stdout.endswith("}\n") or ended.returncode in (0, 1)) and "--help" not in words:
         mistakes = json_schemas.mistakes(ended.stdout)
         assert not mistakes, f"not valid by its schema: {mistakes}"

@@ -118,7 +118,7 @@ def evidence(
         raise click.UsageError("--verbose is for --format text")
     if own.input_path == standard_input.WORD and standard_input.WORD in report_paths:
         raise click.UsageError("`-` is given twice: only one file can come from standard input")
-    files = parse_outputs(own.outputs, FORMATS, "json=evidence.json")
+    files = parse_outputs(own.outputs, own.format_, FORMATS, "json=evidence.json")
     output_files.refuse((path for _, path in files), (*report_paths, own.input_path, *own.rule_paths))
     for _, path in files:
         output_files.refuse_source(path)

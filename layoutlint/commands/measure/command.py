@@ -102,8 +102,8 @@ class MeasureOptions(NamedTuple):
     )  # fmt: skip
     dry_run: bool = option("--dry-run", is_flag=True, help="Print the C program, and run nothing.")
     outputs: tuple[str, ...] = option(
-        "--output", multiple=True, metavar="F=FILE",
-        help="Also write the format F (text, json or svg) to FILE.",
+        "--output", multiple=True, metavar="[F=]FILE",
+        help="Write format F (text, json, svg) to FILE too; without F=, all to FILE only.",
     )  # fmt: skip
     format_: str = format_of(FORMATS.keys() - {"svg"})
 
@@ -151,7 +151,9 @@ def _measure(
     from layoutlint.commands import output_files, terminal
 
     sources, name = _sources(words, own)
-    outputs = parse_outputs(own.outputs, FORMATS, "svg=rates.svg")
+    if own.dry_run and own.outputs:
+        raise click.UsageError("--dry-run prints a program only: leave --output out, or redirect stdout")
+    outputs = parse_outputs(own.outputs, own.format_, FORMATS, "svg=rates.svg")
     paths = [path for _, path in outputs]
     output_files.refuse(paths, [*(each.path for each in sources), *own.rule_paths])
     for path in paths:

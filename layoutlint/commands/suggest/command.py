@@ -141,7 +141,7 @@ def suggest(
     _refuse_list_options(own)
     terminal.complain(*file_changes.finish_interrupted())
     question = _question(words, own)
-    outputs = parse_outputs(own.outputs, FORMATS, "patch=0001.patch")
+    outputs = parse_outputs(own.outputs, own.format_, FORMATS, "patch=0001.patch")
     output_files.refuse((name for _, name in outputs), (*question.paths, *own.rule_paths, *own.sources))
     for _, name in outputs:
         output_files.refuse_source(name)

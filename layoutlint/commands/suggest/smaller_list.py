@@ -32,7 +32,7 @@ def print_list(
 
     _refuse_options(own)
     (path,), texts = standard_input.take_text((path,))
-    outputs = parse_outputs(own.outputs, FORMATS, "json=smaller.json")
+    outputs = parse_outputs(own.outputs, own.format_, FORMATS, "json=smaller.json")
     output_files.refuse((file for _, file in outputs), (path,))
     for _, file in outputs:
         output_files.refuse_source(file)
