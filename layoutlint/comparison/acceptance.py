@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from layoutlint.comparison.edits import Edit, EditKind
 from layoutlint.comparison.layouts import LayoutChange, Presence
 from layoutlint.geometry.layout import Place, named_members
+from layoutlint.model.paths import is_within
 from layoutlint.model.reading import Reading
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field, Struct
@@ -63,36 +64,41 @@ def _unwrap_member(member: Field, struct: str, prefix: str, may_use: tuple[str, 
 class _Reserve(Record, frozen=True):
     """The reserved members of a struct."""
 
+    paths: tuple[str, ...] = ()
     free: tuple[_Bits, ...] = ()
     """The bits that only reserved members have."""
 
-    def has(self, place: Place | None) -> bool:
+    def has(self, place: Place) -> bool:
         """Return whether a field lies in free bits."""
-        if place is None or place.bit_size is None or place.is_flexible:
+        if place.bit_size is None or place.is_flexible:
             return False
-        start, end = place.bit_offset, place.bit_offset + place.bit_size
+        start, end = _bits(place)
         return any(first <= start and end <= last for first, last in self.free)
+
+    def has_both(self, old: Place | None, new: Place | None) -> bool:
+        """Return whether a field is in free bits, and was a reserved one."""
+        is_reserved = old is None or any(is_within(old.path, path) for path in self.paths)
+        return is_reserved and all(map(self.has, filter(None, (old, new))))
 
     def accepts(self, edit: Edit, added: list[Place]) -> bool:
         """Return whether an edit uses up reserved members; `added` are the new fields."""
-        if not all(map(self.has, filter(None, (edit.old, edit.new)))):
+        if not self.has_both(edit.old, edit.new):
             return False
         is_smaller = edit.kind in (EditKind.REMOVED, EditKind.RESIZED)
-        return not is_smaller or any(_overlap(edit.old, place) for place in added)
+        return not is_smaller or edit.old is None or any(_overlap(edit.old, place) for place in added)
 
 
-def _overlap(one: Place | None, other: Place) -> bool:
-    if one is None or one.bit_size is None or other.bit_size is None:
-        return False
-    is_before_end = one.bit_offset < other.bit_offset + other.bit_size
-    return is_before_end and other.bit_offset < one.bit_offset + one.bit_size
+def _overlap(one: Place, other: Place) -> bool:
+    (start, end), (first, last) = _bits(one), _bits(other)
+    return start < last and first < end
 
 
 class Acceptance:
     """Which changes of structs are accepted."""
 
     def __init__(self, changes: Iterable[LayoutChange], renames: bool, may_use: tuple[str, ...]) -> None:
-        self._renames = renames
+        self._kinds = {EditKind.REALIGNED, EditKind.REORDERED, *((EditKind.RENAMED,) if renames else ())}
+        """What is accepted anywhere. Other alignments and orders count by the fields that they move."""
         self._may_use = may_use
         self._by_name: dict[str, list[LayoutChange]] = defaultdict(list)
         self._known: dict[int, bool] = {}
@@ -102,6 +108,8 @@ class Acceptance:
 
     def accepts(self, change: LayoutChange) -> bool:
         """Return whether all edits of a struct, and of those in it, are accepted."""
+        if not (self._may_use or EditKind.RENAMED in self._kinds):
+            return False
         if id(change) not in self._known:
             self._known[id(change)] = False  # two definitions of one name can contain one another by name
             self._known[id(change)] = self._accepts(change)
@@ -111,18 +119,16 @@ class Acceptance:
         old, new, edits = change.old, change.new, change.edits
         if old is None or new is None or change.presence is not Presence.BOTH or not edits.edits:
             return False
-        if change.is_realigned or change.retyped or old.bit_size != new.bit_size:
+        if (old.aggregate, old.bit_size) != (new.aggregate, new.bit_size):
+            return False
+        if change.is_realigned or change.retyped:
             return False
         reserve = _reserve(old, self._may_use) if self._may_use else _Reserve()
         added = [edit.new for edit in edits.edits if edit.kind is EditKind.ADDED and edit.new is not None]
-        are_moves_in = all(reserve.has(move.old) and reserve.has(move.new) for move in edits.moves)
-        return are_moves_in and all(
-            self._accepts_rename(edit) or self._accepts_inner(edit) or reserve.accepts(edit, added)
+        return all(reserve.has_both(move.old, move.new) for move in edits.moves) and all(
+            edit.kind in self._kinds or self._accepts_inner(edit) or reserve.accepts(edit, added)
             for edit in edits.edits
         )
-
-    def _accepts_rename(self, edit: Edit) -> bool:
-        return self._renames and edit.kind is EditKind.RENAMED
 
     def _accepts_inner(self, edit: Edit) -> bool:
         """Return whether a field changed only because its struct did, and that is accepted."""
@@ -133,11 +139,14 @@ class Acceptance:
 def _reserve(struct: Struct, may_use: tuple[str, ...]) -> _Reserve:
     scope = named_members(struct.fields, "", 0, struct.aggregate == "union")
     parts = list(_parts(scope, struct.name, may_use))
-    reserved, others = (
-        [(p.bit_offset, p.bit_offset + (p.bit_size or 0)) for p, is_reserved in parts if is_reserved is side]
-        for side in (True, False)
-    )
-    return _Reserve(tuple(_subtract(reserved, others)))
+    reserved = [place for place, is_reserved in parts if is_reserved]
+    others = [place for place, is_reserved in parts if not is_reserved]
+    free = _subtract(map(_bits, reserved), map(_bits, others))
+    return _Reserve(tuple(place.path for place in reserved), tuple(free))
+
+
+def _bits(place: Place) -> _Bits:
+    return place.bit_offset, place.bit_offset + (place.bit_size or 0)
 
 
 def _parts(places: Iterable[Place], struct: str, may_use: tuple[str, ...]) -> Iterator[tuple[Place, bool]]:

@@ -54,6 +54,7 @@ CASES: dict[str, tuple[str, str, bool]] = {
     "another in its place": ("USE(1, long used);", "USE(1, long other);", False),
     "without the reserved one": ("USE(1, long used);", "long used;", False),
     "a flexible array": ("int a; long spare[2];", "int a; long used[];", False),
+    "a struct with nothing but a reserved one": ("struct whole whole; int b;", "long used; int b;", False),
     "by the name of a struct": ("int a; RESERVE(1); int tail;", "int a; RESERVE(1); int used;", False),
 }
 
@@ -74,7 +75,7 @@ def write(folder: Path, structs: dict[str, str], *words: str) -> None:
 
 def test_what_may_be_used(tmp_path):
     names = {f"s{number}": name for number, name in enumerate(CASES)}
-    fixed = {"part": "long head, rest;", "part_used": "long head, used;", "by_name": "int tail;"}
+    fixed = {"part": "long head, rest;", "part_used": "long head, used;", "by_name": "int tail;", "whole": "long spare;"}
     write(tmp_path, fixed | {key: CASES[name][0] for key, name in names.items()}, *(word for glob in GLOBS for word in ("--may-use", glob)))
     write(tmp_path, fixed | {"by_name": "int used;", "counted": "USE(1, int a);"} | {key: CASES[name][1] for key, name in names.items()})
     found = judge(tmp_path)

@@ -119,7 +119,7 @@ class Maker:
         new = copy.deepcopy(root)
         for _ in range(self.chance.choice((0, 1, 1, 1, 1, 1, 2))):
             for _ in range(20):
-                if self._edit(self.chance.choice(list(_types_of(new.type)))):
+                if self._edit(self.chance.choice(list(types_of(new.type)))):
                     break
         return new
 
@@ -214,11 +214,11 @@ _EDITS = (
 )  # fmt: skip
 
 
-def _types_of(type_: Type) -> Iterator[Type]:
+def types_of(type_: Type) -> Iterator[Type]:
     yield type_
     for member in type_.members:
         if member.of is not None:
-            yield from _types_of(member.of)
+            yield from types_of(member.of)
 
 
 class Text:
@@ -425,7 +425,7 @@ def _mistakes_of_diff(made: list[Case], folder: Path, name: str) -> Iterator[str
     for case in made:
         entry = listed.get(case.old.name)
         yield from (f"diff of {case.old.name}: {each}" for each in _mistakes_of_entry(case, entry, shows_align))
-        tags = {type_.tag for type_ in _types_of(case.new.type)} - {""}
+        tags = {type_.tag for type_ in types_of(case.new.type)} - {""}
         if (case.is_moved and case.old.name not in whole) or (case.retyped and not (tags & whole.keys())):
             yield f"whole diff: {case.old.name} is passed over"
         if not (case.is_moved or case.is_realigned or case.retyped) and case.old.name in whole:
