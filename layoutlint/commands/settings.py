@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from layoutlint import files
 from layoutlint.commands.packs import discover_rule_file
-from layoutlint.errors import RuleFileError
+from layoutlint.errors import LayoutlintError, RuleFileError
 
 if TYPE_CHECKING:
     from layoutlint.intent.toml.settings import Settings
@@ -88,12 +88,13 @@ def _merge(texts: list[tuple[str, str]]) -> Settings:
 def _texts(rule_paths: tuple[str, ...], policy_from: str | None) -> Iterator[tuple[str, str]]:
     """Yield the rule files, or the nearest layoutlint.toml, that may have settings, with their texts.
 
-    They are those of the commit `policy_from`, if one is named. What cannot be read, the rules report.
+    They are those of the commit `policy_from`, if one is named. What cannot be read, the command reports.
     """
     if policy_from is not None:
         from layoutlint.intent import policy
 
-        yield from policy.from_revision(policy_from).texts(rule_paths)
+        with suppress(LayoutlintError):
+            yield from policy.from_revision(policy_from).texts(rule_paths)
         return
     for path in _list_files(rule_paths or discover_rule_file()):
         if files.is_file(path):
