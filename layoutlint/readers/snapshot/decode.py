@@ -40,7 +40,7 @@ def decode(data: bytes, path: str) -> Reading:
     except _Wrong as wrong:
         raise ReadError(path, f"the snapshot: {wrong}") from wrong
     chosen = _decode_chosen(document, path)
-    structs = tuple(_Structs(lines, path, target, unstated).decode(chosen))
+    structs = tuple(_Structs(lines, path, target, unstated, document.reader == "clang").decode(chosen))
     if chosen is not None:
         chosen = replace(chosen, unrecorded=_unrecorded_names(chosen, structs, (each for _, each in lines)))
     return Reading(
@@ -107,13 +107,20 @@ class _Structs:
     """The structs of a snapshot, with the members of their fields."""
 
     def __init__(
-        self, records: list[tuple[int, StructRecord]], path: str, target: Target, unstated: Unstated
+        self,
+        records: list[tuple[int, StructRecord]],
+        path: str,
+        target: Target,
+        unstated: Unstated,
+        states_unnamed: bool,
     ) -> None:
+        """Take `states_unnamed` for a snapshot of an input that states unnamed bit-fields: C text."""
         self._lines = [line for line, _ in records]
         self._records = [record for _, record in records]
         self._path = path
         self._target = target
         self._unstated = unstated
+        self._states_unnamed = states_unnamed
         self._by_reference: dict[str, int] = {}
         self._members: dict[int, tuple[Field, ...]] = {}
         self._open: list[int] = []
@@ -193,12 +200,13 @@ class _Structs:
         bits = record.bits if record.size is None else record.size * 8
         own_file = None if record.name is None else file if record.file is UNSET else record.file
         _refuse_members_outside(record, members, bits, label)
+        is_bitfield = record.bits is not None and record.bitfield
         return Field(
             record.name,
             CType(record.type, record.after),
             record.at * 8 + record.bit,
             bits,
-            record.bits is not None and record.bitfield,
+            is_bitfield,
             aggregate,
             record.dims,
             members,
@@ -210,6 +218,7 @@ class _Structs:
             _sum(record.alignments),
             record.flattened,
             record.element,
+            unnamed_bits=record.unnamed or (() if is_bitfield and self._states_unnamed else None),
         )
 
     def _type_of(

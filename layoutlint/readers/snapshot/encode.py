@@ -160,6 +160,7 @@ class _Bodies:
             size=bits // 8 if bits is not None and in_bytes else None,
             bits=None if in_bytes else bits,
             bitfield=in_bytes or bits is None or member.is_bitfield,
+            unnamed=member.unnamed_bits or (),
             type=member.type.left,
             after=member.type.right,
             dims=member.dims,

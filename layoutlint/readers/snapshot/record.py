@@ -32,6 +32,7 @@ _PATH = re.compile(r"^(.*?)(?: - at `\$\.?(.*)`)?$", re.DOTALL)
 _CONFLICT = re.compile(rb"^(?:<{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
 
 Bytes = Annotated[int, Meta(ge=0, le=1 << 58)]
+Bits = Annotated[int, Meta(ge=0, le=1 << 61)]
 Alignment = Annotated[int, Meta(ge=1, le=1 << 30, description="A power of two.")]
 Lengths = Annotated[tuple[Bytes | None, ...], Meta(max_length=256)]
 """The lengths of an array. clang reads no more brackets (-fbracket-depth), and their product has a bound."""
@@ -53,10 +54,13 @@ class FieldRecord(
     """Its first bit in that byte."""
     size: Bytes | None = None
     """Its size, 0 for a flexible array. Null if it is not known, or in `bits`."""
-    bits: Annotated[int, Meta(ge=0, le=1 << 61)] | None = None
+    bits: Bits | None = None
     """The width of a bit-field. Null for other fields."""
     bitfield: bool = True
     """False if a field with `bits` is no bit-field. True if it is missing."""
+    unnamed: tuple[tuple[Annotated[int, Meta(ge=-(1 << 61), le=1 << 61)], Bits], ...] = ()
+    """The unnamed bit-fields beside it: the first bit, from that of the field, and the number of bits. In a
+    snapshot of C text there are no others."""
     type: str
     """The spelling of its type before the name."""
     after: str = ""

@@ -79,6 +79,14 @@ def test_everything_comes_back():
     assert replace(back, structs=(), notes=()) == replace(READING, structs=(), reader="snapshot of dwarf")
 
 
+@pytest.mark.parametrize("members", ["unsigned a:3; unsigned :5; int b;", "unsigned :3; int x; unsigned y:1;", "unsigned a:1, b:2;", "int a; unsigned :4;"])
+def test_unnamed_bit_fields_of_c_text_come_back(tmp_path, members):
+    (tmp_path / "s.h").write_text(f"struct s {{ {members} }};\n")
+    (struct,) = (reading := dispatch.read(str(tmp_path / "s.h"), Wanted(everything=True), ReadOptions())).structs
+    (back,) = copy_of(reading).structs
+    assert [field.unnamed_bits for field in back.fields] == [field.unnamed_bits for field in struct.fields]
+
+
 def test_equal_text_for_equal_facts():
     moved = replace(READING, path="/other", build_id="00", structs=tuple(reversed(READING.structs)), notes=("n",), names=frozenset("n"))
     assert text_of(moved) == text_of(READING)
