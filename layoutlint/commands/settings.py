@@ -40,6 +40,8 @@ def apply(ctx: click.Context) -> None:
         "pack_names": found.packs or None,
         "fail_on": found.fail_on,
     }
+    if ctx.params.get("matrix_path"):  # its builds state their own
+        del values["line_size"], values["min_align"]
     for name, value in values.items():
         if value is None or name not in options:
             continue

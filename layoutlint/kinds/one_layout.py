@@ -61,7 +61,8 @@ class OneLayout(Record, frozen=True):
         "files: if members have other names or types, the outcome is unknown.\n"
         "\n"
         "Units are those of one input: a program, an archive, a `compile_commands.json`, a folder of C\n"
-        "sources. Several inputs are not compared; `check --staged` without INPUT compares no units.\n"
+        "sources. Those for several machines (`-m32`) are compared for each machine alone. Several inputs\n"
+        "are not compared; `check --staged` without INPUT compares no units.\n"
         "\n"
         '`check --one-layout` is this rule for every struct, `struct = "*"`, without a rule file.',
         "Find what differs between the units: a macro, a `#pragma pack` or an option of the compiler that\n"
@@ -108,9 +109,10 @@ class OneLayout(Record, frozen=True):
     def _scope(self, struct: Struct) -> object:
         """Return what definitions share that are compared."""
         if struct.source is None:
-            return None
+            return struct.target.name
         is_own = struct.source.file.endswith(".c") and not self.sources
-        return struct.is_tagged, struct.realigned_from, struct.source.file if is_own else ""
+        file = struct.source.file if is_own else ""
+        return struct.target.name, struct.is_tagged, struct.realigned_from, file
 
 
 def _describe(layouts: tuple[Struct, ...], own: Struct) -> tuple[str, str]:

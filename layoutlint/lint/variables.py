@@ -20,7 +20,7 @@ from layoutlint.judgement.rule import VARIABLES, Kind, Pack, Rule
 from layoutlint.judgement.verdict import Outcome, Verdict, unknown
 from layoutlint.kinds.stride import Stride
 from layoutlint.model.ctype import CType
-from layoutlint.model.reading import AllocatedArray, MissingVariable, Reading
+from layoutlint.model.reading import AllocatedArray, Reading
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Struct
 from layoutlint.model.wanted import Wanted
@@ -116,8 +116,12 @@ def judge_variables(
         verdict = replace(unknown(f"{reading.path}: {_NO_SYMBOLS}"), advice="give the linked program")
         yield Finding(rule, None, verdict, reading.path)
         return
-    missing = _missing_variables(kind, reading, pack.variables)
-    lost = [str(each) for each in missing if absent is None or each.name in absent]
+    names = _names_of(kind, pack.variables)
+    missing = [variable for variable in reading.missing_variables if variable.name in names]
+    # An input without any of them is not what the rule is about, if others have them. If it has some of them,
+    # nothing compares these with those of the others.
+    is_about = absent is None or len(missing) < len(names)
+    lost = [str(each) for each in missing if is_about or absent is None or each.name in absent]
     if lost and not rule.shipped:
         message = f"{reading.path}: no variable is called {', '.join(lost)}"
         yield Finding(rule, None, unknown(message, missing_field=True), reading.path)
@@ -293,12 +297,9 @@ def absent_variables(readings: Iterable[Reading]) -> frozenset[str]:
     return frozenset(set.intersection(*missing)) if missing else frozenset()
 
 
-def _missing_variables(
-    kind: VariableKind, reading: Reading, declared: tuple[Access, ...]
-) -> list[MissingVariable]:
-    """Return the variables of a rule that the input lacks; if it names none, those with declared accesses."""
-    names = {*_variables_of(kind), *(access.path for access in declared if not _variables_of(kind))}
-    return [variable for variable in reading.missing_variables if variable.name in names]
+def _names_of(kind: VariableKind, declared: tuple[Access, ...]) -> set[str]:
+    """Return the variables of a rule; if it names none, those with declared accesses."""
+    return {*_variables_of(kind)} or {access.path for access in declared}
 
 
 def _context(

@@ -40,6 +40,9 @@ USED = [
     ('inputs = ["ring.h"]', ".", "check other.h", ["exit 3"]),
     ('pack = ["generic"]', ".", "check ring.h", ["guessed: generic"]),
     ("line-size = 32", ".", "check ring.h --rules own.toml", ["7 of 8 placements"]),
+    ('inputs = ["**/*.h"]', ".", "check", ["sub/deep/in.h: 0 structs by clang"]),
+    ('flags = ["-DWIDE"]', "sub", "show ../ring.h ring --flags=-DX", ["40 bytes"]),
+    ("line-size = 8", ".", "check --matrix matrix.toml", ["1 at-risk"]),
     ("line-size = 32", ".", "diff ring.h ring.h", ["compared 1 struct"]),
 ]  # fmt: skip
 
@@ -48,6 +51,9 @@ USED = [
 def test_what_is_used(tmp_path, settings, folder, words, parts):
     project(tmp_path, settings)
     (tmp_path / "own.toml").write_text(RULE)
+    (tmp_path / "matrix.toml").write_text('[build.one]\ninput = "ring.h"\nline_size = 64\n')
+    (tmp_path / "sub/deep").mkdir()
+    (tmp_path / "sub/deep/in.h").write_text(TEXT.replace("ring", "in"))
     (tmp_path / "wide.h").write_text("#define WIDE\n")
     done = run(*words.split(), cwd=tmp_path / folder)
     assert done.stderr == ""
@@ -80,6 +86,30 @@ def test_two_files_that_set_one_key(tmp_path):
     (tmp_path / "other.toml").write_text("[settings]\nline-size = 64\n")
     done = run("check", "ring.h", "--rules", "layoutlint.toml", "--rules", "other.toml", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (2, "other.toml: [settings] `line-size` is set in layoutlint.toml too\n")
+
+
+def test_standard_input_has_no_settings(tmp_path):
+    done = run("check", "ring.h", "--rules", "-", cwd=project(tmp_path, "line-size = 32"), given=b"[settings]\nline-size = 8\n" + RULE.encode())
+    assert (done.returncode, done.stderr) == (2, "/dev/stdin:1: [settings] is read from files only: a pipe can be read once\n")
+
+
+@pytest.mark.parametrize("rules", [(), ("--rules", "layoutlint.toml"), ("--rules", "FOLDER/layoutlint.toml")])
+@pytest.mark.parametrize("folder", [".", "sub"])
+def test_flags_name_the_files_of_each_revision(tmp_path, rules, folder):
+    project(tmp_path, 'flags = ["-Iinc"]').joinpath(".git").rmdir()
+    git(tmp_path, "init", "-q", ".")
+    (tmp_path / "ring.h").write_text("#include <pad.h>\nstruct ring { long head[4]; char pad[PAD]; long tail; };\n")
+    (tmp_path / "inc").mkdir()
+    (tmp_path / "sub/kept").write_text("")
+    for pad in (120, 8):
+        (tmp_path / "inc/pad.h").write_text(f"#define PAD {pad}\n")
+        git(tmp_path, "add", "-A")
+        git(tmp_path, "commit", "-qm", str(pad))
+    words = [word.replace("FOLDER", str(tmp_path)) for word in rules]
+    if folder == "sub" and words[1:] == ["layoutlint.toml"]:
+        words[1] = "../layoutlint.toml"
+    done = run("check", "--since", "HEAD~1", *words, cwd=tmp_path / folder)
+    assert done.stdout.splitlines()[-1] == "exit 1: rules are broken or at risk, and were not, or less so, in HEAD~1"
 
 
 def test_a_policy_has_the_settings_of_its_commit(tmp_path):

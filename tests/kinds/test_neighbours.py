@@ -228,12 +228,13 @@ ELSEWHERE = [
     ("limit", ("common.o",), ["`limit` (it is a common symbol, which the linker places: give the linked program)"]),
     ("limit", ("common.o", "has.o"), []),
     ("gone", ("uses.o", "has.o"), ["`gone`", "`gone`"]),
+    ('limit", "used', ("has.o", "second.o"), ["`used`", "`limit`"]),
 ]
 
 
 @pytest.mark.parametrize(("variable", "inputs", "lacking"), ELSEWHERE)
 def test_a_variable_that_another_input_has_is_not_missing(tmp_path, variable, inputs, lacking):
-    texts = {"has": "long limit = 1;", "uses": "extern long limit; long *used = &limit;", "common": "long limit;"}
+    texts = {"has": "long limit = 1;", "uses": "extern long limit; long *used = &limit;", "common": "long limit;", "second": "long used = 1;"}
     for name in inputs:
         compile_c("gcc", texts[name[:-2]], tmp_path / name, "-c", "-g", "-fcommon")
     (tmp_path / "r.toml").write_text(f'[[rule]]\nid = "r"\nwhy = "w"\nkind = "neighbours"\nvariables = ["{variable}"]\nalone = true\n')

@@ -17,6 +17,7 @@ from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds.one_layout import OneLayout
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Source, Struct
+from layoutlint.model.target import target_named
 from tests.harness.build import bits, context, member, struct
 from tests.harness.command import run
 from tests.harness.facts import facts
@@ -73,6 +74,7 @@ TABLE = [
      "2 layouts: 16 bytes in a.c, 16 bytes in b.c; `a` is only in a.c"),
     ("two sources that share", [definition("a.c", A, file="a.c"), definition("b.c", B, file="b.c")], {"sources": True}, [BROKEN, SKIPPED],
      "2 layouts: 16 bytes in a.c, 16 bytes in b.c (b.c:1); `a` is only in a.c"),
+    ("two machines", [definition("a.c", A), definition("b.c", B, target=target_named("i386"))], {}, [KEPT, KEPT], "one layout"),
     ("a tag and a typedef", [definition("a.c", A), definition("b.c", B, is_tagged=False)], {}, [KEPT, KEPT], "one layout"),
     ("a file that is excepted", [definition("a.c", A), definition("b.c", B, file="old/s.h")], {"except_": ("old/*",)}, [KEPT, SKIPPED], "one layout"),
     ("the first file", [definition("a.c", A, file="/usr/old/s.h"), definition("b.c", B)], {"except_": ("old/*",)}, [SKIPPED, KEPT], "one layout"),

@@ -24,7 +24,7 @@ class Settings(Record, frozen=True):
     line_size: int | None = None
     min_align: int | None = None
     flags: tuple[str, ...] = ()
-    """Compiler flags, with absolute paths."""
+    """Compiler flags, with paths from the working folder: those of a revision are in its own files."""
     packs: tuple[str, ...] = ()
     fail_on: str | None = None
     inputs: tuple[str, ...] = ()
@@ -47,21 +47,23 @@ def read(top: Table, path: str) -> Settings:
     """Return the settings of a rule file; mistakes go to its notes."""
     table = top.table(TABLE, "[settings]")
     table.allow_only(KEYS, _explain)
-    folder = os.path.dirname(path)
+    if table.data and path.startswith("/dev/"):
+        table.report("[settings] is read from files only: a pipe can be read once")
+    folder = os.path.relpath(os.path.dirname(path) or os.curdir)
     words = table.get("flags", converters.words) or ()
     return Settings(
         line_size=table.get("line-size", _power_of_two),
         min_align=table.get("min-align", _power_of_two),
-        flags=_with_absolute_paths(words, folder),
+        flags=_from_folder(words, folder),
         packs=table.get("pack", converters.words) or (),
         fail_on=table.get("fail-on", converters.choice(("broken", "at-risk"))),
         inputs=tuple(_expand(folder, table.get("inputs", converters.words) or ())),
     )
 
 
-def _with_absolute_paths(words: tuple[str, ...], folder: str) -> tuple[str, ...]:
-    if not words:
-        return ()
+def _from_folder(words: tuple[str, ...], folder: str) -> tuple[str, ...]:
+    if not words or folder == os.curdir:
+        return words
     from layoutlint.readers.clang import flags  # few files have some
 
     return tuple(flags.make_absolute(words, folder))
@@ -72,8 +74,10 @@ def _expand(folder: str, patterns: tuple[str, ...]) -> Iterator[str]:
     from glob import glob  # few files name inputs
 
     for pattern in patterns:
-        path = os.path.join(folder, pattern)
-        yield from sorted(glob(path)) or (path,)
+        path = os.path.normpath(os.path.join(folder, pattern))
+        names = glob(pattern, root_dir=folder, recursive=True)
+        found = (os.path.normpath(os.path.join(folder, name)) for name in names)
+        yield from sorted(found) or (path,)
 
 
 def _explain(key: str) -> str:
