@@ -46,7 +46,7 @@ TEXT = """{
 {"name": "struct ring", "aggregate": "struct", "size": 48, "align": 8, "file": "src/ring.h", \
 "annotations": [["head", "hot-write, separate(tail)"]], "fields": [
   {"name": "head", "at": 0, "size": 8, "type": "long unsigned int", "align": 8},
-  {"name": "state", "at": 8, "bits": 3, "type": "unsigned int", "align": 4},
+  {"name": "state", "at": 8, "bits": 3, "unnamed": [[3, 2]], "type": "unsigned int", "align": 4},
   {"name": "kind", "at": 8, "bit": 5, "bits": 4, "type": "unsigned int", "align": 4},
   {"name": "links", "at": 16, "size": 16, "type": "struct link", "after": "[2]", "dims": [2], "align": 8, "of": "struct link"},
   {"at": 32, "size": 4, "type": "union {...}", "align": 4, "aggregate": "union", "fields": [
