@@ -345,7 +345,6 @@ def _repository() -> Repository:
     """Return where this run stands in the repository around the working folder."""
     from layoutlint import files
     from layoutlint.reports.check.diagnostics import Repository
-    from layoutlint.revisions import git
 
     folder = files.real_path(os.curdir)
     top = folder
@@ -355,6 +354,8 @@ def _repository() -> Repository:
         top = os.path.dirname(top)
 
     def list_files() -> frozenset[str]:
+        from layoutlint.revisions import git  # most files are where their names say
+
         try:
             return git.tracked_paths(top)
         except UsageError:  # git is missing, or takes too long

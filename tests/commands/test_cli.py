@@ -79,7 +79,7 @@ def test_bad_usage_is_2(project, arguments, message):
 TWICE = [
     ["check", "ring.h", "--struct", "other", "--struct=ring"],
     ["baseline", "write", "b.toml", "ring.h", "--struct", "ring", "--struct", "ring"],
-    ["diff", "ring.h", "ring-fixed.h", "--struct", "other", "--struct", "ring"],
+    ["diff", "ring.h", "ring-fixed.h", "--line-size", "32", "--line-size", "64"],
     ["rules", "asserts", "ring", "--in", "ring.h", "--in", "ring-fixed.h"],
 ]
 
@@ -89,7 +89,7 @@ TWICE = [
 def test_an_option_with_one_value_drops_none_of_two(project, arguments):
     done = run(*arguments, cwd=project)
     assert (done.returncode, done.stdout) == (2, "")
-    name = next(word for word in ("--in", "--struct") if word in arguments)
+    name = next(word for word in ("--in", "--line-size", "--struct") if word in arguments)
     assert done.stderr.splitlines()[-1] == f"Error: {name} is given more than once, and takes one value"
 
 

@@ -174,7 +174,7 @@ def escape(text: str) -> str:
 def trace(struct: str) -> History:
     """Return a struct in the kernels of the fixtures."""
     inputs = [sides.SideInput(path.stem, (str(path),)) for path in KERNELS]
-    return trace_struct(struct, sides.read_sides(inputs, (), kernel_packs(), run_options(only=struct, annotations=True)))
+    return trace_struct(struct, sides.read_sides(inputs, (), kernel_packs(), run_options(only=(struct,), annotations=True)))
 
 
 def write_gallery(folder: Path) -> None:
@@ -204,7 +204,7 @@ def verdict_table(history: History) -> Iterator[str]:
 def fix(struct: str, before: Path, after: Path) -> History:
     """Return a struct before and after upstream's change."""
     inputs = [sides.SideInput("before", (str(before),)), sides.SideInput("after", (str(after),))]
-    return trace_struct(struct, sides.read_sides(inputs, kernel_packs(), (), Options(only=struct)))
+    return trace_struct(struct, sides.read_sides(inputs, kernel_packs(), (), Options(only=(struct,))))
 
 
 if __name__ == "__main__":
