@@ -354,14 +354,14 @@ def _repository() -> Repository:
         top = os.path.dirname(top)
 
     def list_files() -> frozenset[str]:
-        from layoutlint.revisions import git  # most files are where their names say
+        from layoutlint.revisions import git  # only debug information needs it
 
         try:
             return git.tracked_paths(top)
         except UsageError:  # git is missing, or takes too long
             return frozenset()
 
-    return Repository(top, os.path.relpath(folder, top), list_files, files.is_file)
+    return Repository(top, os.path.relpath(folder, top), list_files)
 
 
 def _refuse_without_effect(own: CheckOptions, judging: JudgingOptions, inputs: tuple[str, ...]) -> None:

@@ -178,8 +178,7 @@ def compare(
     not_compared = [
         *(NotCompared(f"{each.rule.id} on {each.struct}", each.reason) for each in rules if each.reason),
         *layouts.not_compared,
-        *(_unmatched_requests(old, new) if are_read else ()),
-        *(_untold_types(fail_on, layouts)),
+        *_unmet_requests(old, new, fail_on, layouts),
         *(each for side in (old, new) for each in side.gaps()),
         *(_variable_gaps(old, new, variables) if variables is not None else ()),
     ]
@@ -187,8 +186,7 @@ def compare(
     if not (layouts.compared or layouts.changes or not_compared or has_variables):
         subject = "a struct" if variables is None else "a struct or variable"
         not_compared.append(NotCompared(new.label, f"neither input defines {subject} to compare"))
-    criteria = dict.fromkeys(fail_on)
-    failures = tuple(name for name in criteria if _is_met(name, layouts, rules, accepts_renames))
+    failures = tuple(n for n in dict.fromkeys(fail_on) if _is_met(n, layouts, rules, accepts_renames))
     notes = (
         *scope_notes,
         *fidelity_notes(old.report.readings, new.report.readings),
@@ -253,14 +251,14 @@ def _is_unread(change: LayoutChange, old: Side, new: Side, scopes: Scopes) -> bo
     )
 
 
-def _unmatched_requests(old: Side, new: Side) -> Iterator[NotCompared]:
-    """Yield the requested names and patterns that neither input has."""
+def _unmet_requests(
+    old: Side, new: Side, fail_on: Iterable[str], layouts: LayoutComparison
+) -> Iterator[NotCompared]:
+    """Yield the requested names and patterns that neither input has, and types that are not stated."""
+    are_read = old.is_read and new.is_read
     for glob, sentence in {**dict(old.unmatched), **dict(new.unmatched)}.items():
-        if all(side.is_absent or glob in dict(side.unmatched) for side in (old, new)):
+        if are_read and all(side.is_absent or glob in dict(side.unmatched) for side in (old, new)):
             yield NotCompared("--struct", sentence)
-
-
-def _untold_types(fail_on: Iterable[str], layouts: LayoutComparison) -> Iterator[NotCompared]:
     if "types" in fail_on and not layouts.compares_types:
         yield NotCompared("--fail-on types", UNTOLD_TYPES)
 

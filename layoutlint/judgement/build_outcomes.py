@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from layoutlint.judgement.finding import Finding, State
-from layoutlint.judgement.verdict import Outcome
+from layoutlint.judgement.verdict import WORST_FIRST, Outcome
 from layoutlint.model.build import Build, short_name
 from layoutlint.phrases import quantity
 
 BuildFinding = tuple[str, Finding]
 """The name of a build, and the finding of a rule in it."""
 
-_WORST = (Outcome.BROKEN, Outcome.AT_RISK, Outcome.UNKNOWN, Outcome.KEPT)
 _MOST_SHARES = 3
 
 
@@ -27,7 +26,7 @@ def _badness(judged: BuildFinding) -> tuple[int, int]:
     finding = judged[1]
     outcome = finding.verdict.outcome
     rank = 2 if outcome is Outcome.KEPT else 1 if finding.is_accepted else 0
-    return rank, _WORST.index(outcome)
+    return rank, WORST_FIRST.index(outcome)
 
 
 def worst_by_build(judged: Iterable[BuildFinding]) -> dict[str, Finding]:

@@ -21,6 +21,9 @@ class Outcome(Enum):
     UNKNOWN = "unknown"
 
 
+WORST_FIRST = (Outcome.BROKEN, Outcome.AT_RISK, Outcome.UNKNOWN, Outcome.KEPT)
+
+
 class Orders(Record, frozen=True):
     """The orders of fields that a verdict is about, if a compiler may choose any, and the share that fails.
 
@@ -110,6 +113,13 @@ class Verdict(Record, frozen=True):
         if self.orders is not None:
             return self.orders.base
         return self.bases[0] if self.bases else None
+
+    @property
+    def share(self) -> float:
+        """The share of the placements that fail, of all orders if there are several; 0 without placements."""
+        if self.orders is not None:
+            return self.orders.share
+        return len(self.bases) / self.total if self.total else 0.0
 
 
 def judge(

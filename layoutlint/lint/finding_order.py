@@ -7,11 +7,9 @@ from collections.abc import Iterable
 from layoutlint.judgement.finding import Finding, State
 from layoutlint.judgement.messages import finding_message
 from layoutlint.judgement.rule import Severity
-from layoutlint.judgement.verdict import Outcome
+from layoutlint.judgement.verdict import WORST_FIRST, Outcome
 from layoutlint.lint.options import Options
 from layoutlint.model.build import Build
-
-_OUTCOMES = (Outcome.BROKEN, Outcome.AT_RISK, Outcome.UNKNOWN, Outcome.KEPT)
 
 
 def order_findings(
@@ -23,21 +21,21 @@ def order_findings(
     errors come before warnings and notes, new and worse findings before accepted ones, broken before at-risk,
     own rules before shipped ones, the greatest share of placements, and then the order of files and lines.
     """
-    fails = (Outcome.BROKEN,) if options.strictness.fail_on is Outcome.BROKEN else _OUTCOMES[:2]
+    has_only_broken = options.strictness.fail_on is Outcome.BROKEN
+    fails = (Outcome.BROKEN,) if has_only_broken else (Outcome.BROKEN, Outcome.AT_RISK)
     return sorted(findings, key=lambda finding: (_weight(finding, fails), _place(finding, builds)))
 
 
 def _weight(finding: Finding, fails: tuple[Outcome, ...]) -> tuple[int, int, bool, int, bool, float]:
     severity, verdict = finding.rule.severity, finding.verdict
     effect = 2 if not finding.counts else 0 if verdict.outcome in fails else 1
-    share = len(verdict.bases) / verdict.total if verdict.total else 0.0
     return (
         effect,
         list(Severity).index(severity),
         finding.is_accepted or finding.state is State.NOT_COMPARED,
-        _OUTCOMES.index(verdict.outcome),
+        WORST_FIRST.index(verdict.outcome),
         finding.rule.shipped,
-        -share,
+        -verdict.share,
     )
 
 

@@ -93,8 +93,7 @@ def _element_scores(verdict: Verdict, traffic: StructTraffic) -> Iterator[_Score
 
 def _own_score(own: Traffic, verdict: Verdict, traffic: StructTraffic) -> _Scored:
     """Return how much writes of a field disturb its uses in other elements, or on its other line."""
-    share = len(verdict.bases) / (verdict.total or 1) if verdict.orders is None else verdict.orders.share
-    return _Scored(share * traffic.weight(own) * ranking.contention(own, own), (writer_reason(own),))
+    return _Scored(verdict.share * traffic.weight(own) * ranking.contention(own, own), (writer_reason(own),))
 
 
 def _score_of_pair(first: Traffic, second: Traffic, weight: Callable[[Traffic], float]) -> _Scored:

@@ -20,7 +20,7 @@ from layoutlint.judgement.rule import VARIABLES, Kind, Pack, Rule
 from layoutlint.judgement.verdict import Outcome, Verdict, unknown
 from layoutlint.kinds.stride import Stride
 from layoutlint.model.ctype import CType
-from layoutlint.model.reading import AllocatedArray, Reading
+from layoutlint.model.reading import AllocatedArray, MissingVariable, Reading
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Struct
 from layoutlint.model.wanted import Wanted
@@ -116,15 +116,9 @@ def judge_variables(
         verdict = replace(unknown(f"{reading.path}: {_NO_SYMBOLS}"), advice="give the linked program")
         yield Finding(rule, None, verdict, reading.path)
         return
-    names = _names_of(kind, pack.variables)
-    missing = [variable for variable in reading.missing_variables if variable.name in names]
-    # An input without any of them is not what the rule is about, if others have them. If it has some of them,
-    # nothing compares these with those of the others.
-    is_about = absent is None or len(missing) < len(names)
-    lost = [str(each) for each in missing if is_about or absent is None or each.name in absent]
-    if lost and not rule.shipped:
-        message = f"{reading.path}: no variable is called {', '.join(lost)}"
-        yield Finding(rule, None, unknown(message, missing_field=True), reading.path)
+    missing = _missing_variables(kind, reading, pack.variables, absent)
+    if missing and not rule.shipped:
+        yield Finding(rule, None, _missing_verdict(missing, reading.path, absent), reading.path)
     if rule.line_pairs:
         line_size = pair_size(line_size, reading.target)
     if line_size is not None and line_size > NEAR:
@@ -145,7 +139,7 @@ def judge_variables(
                 )
                 verdict = _merge_sizes(verdict, judge_placements(rule, kind.check, least), reading.unsized)
             yield Finding(rule, data, verdict, data.origin)
-    if not is_judged and not missing:
+    if not is_judged and not missing and not _is_elsewhere(kind, reading, absent):
         message = f"{reading.path}: it has no variable that the rule is about"
         yield Finding(rule, None, unknown(message, missing_field=True), reading.path)
 
@@ -295,6 +289,42 @@ def absent_variables(readings: Iterable[Reading]) -> frozenset[str]:
     """Return the requested variables that no input with a symbol table has."""
     missing = [{each.name for each in r.missing_variables} for r in readings if r.data is not None]
     return frozenset(set.intersection(*missing)) if missing else frozenset()
+
+
+def _missing_variables(
+    kind: VariableKind, reading: Reading, declared: tuple[Access, ...], absent: frozenset[str] | None
+) -> list[MissingVariable]:
+    """Return the variables of a rule that the input lacks; if it names none, those with declared accesses.
+
+    Other object files of the run can have them. That is all right for one without any variable that the rule
+    is about; if it has some, nothing compares these with the others.
+    """
+    names = _names_of(kind, declared)
+    if absent is None:
+        return [variable for variable in reading.missing_variables if variable.name in names]
+    related = names if kind.traits.judges_arrays else names | {access.path for access in declared}
+    missing = [variable for variable in reading.missing_variables if variable.name in related]
+    has_some = len(missing) < len(related)
+    return [
+        variable
+        for variable in missing
+        if (variable.name in names if variable.name in absent or not variable.is_of_object else has_some)
+    ]
+
+
+def _missing_verdict(missing: list[MissingVariable], path: str, absent: frozenset[str] | None) -> Verdict:
+    verdict = unknown(f"{path}: no variable is called {', '.join(map(str, missing))}", missing_field=True)
+    are_absent = absent is None or all(variable.name in absent for variable in missing)
+    return replace(verdict, advice="" if are_absent else "give the linked program, which has all variables")
+
+
+def _is_elsewhere(kind: VariableKind, reading: Reading, absent: frozenset[str] | None) -> bool:
+    """Return whether an object file lacks a variable of a rule that another input has."""
+    names = _variables_of(kind)
+    return absent is not None and any(
+        variable.is_of_object and variable.name not in absent and (variable.name in names or not names)
+        for variable in reading.missing_variables
+    )
 
 
 def _names_of(kind: VariableKind, declared: tuple[Access, ...]) -> set[str]:

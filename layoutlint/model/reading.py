@@ -85,6 +85,8 @@ class MissingVariable(Record, frozen=True):
     name: str
     hint: str = ""
     """Why it is missing, or a question for the nearest name, to follow the name; empty for neither."""
+    is_of_object: bool = False
+    """Whether the input is an object file, so that another one can have the variable."""
 
     def __str__(self) -> str:
         return f"`{self.name}`{self.hint}"
@@ -202,6 +204,8 @@ class Reading(Record, frozen=True):
     strays: tuple[Stray, ...] = ()
     names: frozenset[str] = frozenset()
     omissions: tuple[Omission, ...] = ()
+    folders: frozenset[str] = frozenset()
+    """The folders from which debug information names files: those in which the compiler ran."""
     compilers: tuple[str, ...] = ()
     """The C compilers that made an object, as it names them: `GCC: (Debian 14.2.0-19) 14.2.0`."""
     compile_commands: str | None = None

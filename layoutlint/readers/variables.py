@@ -168,7 +168,8 @@ def _with_symbols(
     ]
     reasons = names_without_place(image, map(_variable_of, lacking)) if lacking else {}
     missing = tuple(
-        MissingVariable(name, _hint(_variable_of(name), names, reasons)) for name in sorted(lacking)
+        MissingVariable(name, _hint(_variable_of(name), names, reasons), image.is_relocatable)
+        for name in sorted(lacking)
     )
     sections = {symbol.section for symbol in chosen}
 

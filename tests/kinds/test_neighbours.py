@@ -229,15 +229,19 @@ ELSEWHERE = [
     ("limit", ("common.o", "has.o"), []),
     ("gone", ("uses.o", "has.o"), ["`gone`", "`gone`"]),
     ('limit", "used', ("has.o", "second.o"), ["`used`", "`limit`"]),
+    ("limit", ("has.o", "writes.o"), ["`packets`", "`limit`"]),
+    ("limit", ("has", "uses"), ["`limit`"]),
 ]
 
 
 @pytest.mark.parametrize(("variable", "inputs", "lacking"), ELSEWHERE)
 def test_a_variable_that_another_input_has_is_not_missing(tmp_path, variable, inputs, lacking):
-    texts = {"has": "long limit = 1;", "uses": "extern long limit; long *used = &limit;", "common": "long limit;", "second": "long used = 1;"}
+    texts = {"has": "long limit = 1;", "uses": "extern long limit; long *used = &limit;", "common": "long limit;", "second": "long used = 1;", "writes": "long packets = 1;"}
     for name in inputs:
-        compile_c("gcc", texts[name[:-2]], tmp_path / name, "-c", "-g", "-fcommon")
-    (tmp_path / "r.toml").write_text(f'[[rule]]\nid = "r"\nwhy = "w"\nkind = "neighbours"\nvariables = ["{variable}"]\nalone = true\n')
+        words = ("-c",) if name.endswith(".o") else ("-shared", "-fPIC")
+        compile_c("gcc", texts[name.removesuffix(".o")], tmp_path / name, *words, "-g", "-fcommon")
+    declared = '[variables]\npackets = { access = "hot-write" }\n' if "writes.o" in inputs else ""
+    (tmp_path / "r.toml").write_text(f'{declared}[[rule]]\nid = "r"\nwhy = "w"\nkind = "neighbours"\nvariables = ["{variable}"]\nalone = true\n')
     found = json.loads(run("check", *inputs, "--rules", "r.toml", "--format", "json", cwd=tmp_path).stdout)["findings"]
     messages = [each["message"].partition(": no variable is called ") for each in found]
     assert [rest for _, is_missing, rest in messages if is_missing] == lacking

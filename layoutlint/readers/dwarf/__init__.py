@@ -40,6 +40,7 @@ def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
             shuffled=collector.shuffled,
             names=collector.selection.names(),
             omissions=collector.omissions(),
+            folders=collector.folders,
         )
 
 

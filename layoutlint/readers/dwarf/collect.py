@@ -236,10 +236,16 @@ class Collector:
         if not (self._options.finds_omissions and is_read and isinstance(self.selection, Selection)):
             return omissions.NO_TRAITS
         if kind == _FOREIGN:
-            return unit.name, unit.language or "", [], -1, [], self.selection.foreign(unit)
+            language = unit.language or ""
+            return unit.name, unit.comp_dir, language, [], -1, [], self.selection.foreign(unit)
         missing_count = omissions.missing_types(unit) if unit.sections.has_signatures else 0
         local, merged = self.selection.local(unit), omissions.find_optimised(unit)
-        return unit.name, omissions.describe_lack(unit), local, missing_count, merged, []
+        return unit.name, unit.comp_dir, omissions.describe_lack(unit), local, missing_count, merged, []
+
+    @property
+    def folders(self) -> frozenset[str]:
+        """The folders in which the compiler ran, as units state them."""
+        return frozenset(self._omissions.folders)
 
     def omissions(self) -> tuple[Omission, ...]:
         """Return the parts that were not examined. Raises ReadError for a damaged symbol table."""

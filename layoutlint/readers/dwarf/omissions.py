@@ -26,11 +26,11 @@ from layoutlint.readers.dwarf.selection import Local
 from layoutlint.readers.elf.source_files import SourceFile
 from layoutlint.readers.elf.span import Span
 
-Traits = tuple[str, str, list[Local], int, list[str], list[ForeignStruct]]
-"""Traits of a unit: its file; why it lacks types, or nothing; its local structs; how many types that it
-refers to are missing; sources from which it has functions but no types. For another language: its file,
-the language, -1, and its structs."""
-NO_TRAITS: Traits = ("", "", [], 0, [], [])
+Traits = tuple[str, str, str, list[Local], int, list[str], list[ForeignStruct]]
+"""Traits of a unit: its file; the folder of its compilation; why it lacks types, or nothing; its local
+structs; how many types that it refers to are missing; sources from which it has functions but no types. For
+another language: its file, the folder, the language, -1, and its structs."""
+NO_TRAITS: Traits = ("", "", "", [], 0, [], [])
 
 _PRODUCER: Final = attribute("producer")
 _CODE: Final = frozenset((attribute("low_pc"), attribute("high_pc"), attribute("ranges")))
@@ -73,9 +73,13 @@ class Omissions(Record):
     foreign: dict[str, dict[ForeignStruct, None]] = field(default_factory=dict)
     """The structs of units in other languages, by language."""
 
+    folders: set[str] = field(default_factory=set)
+    """The folders in which units were compiled."""
+
     def add(self, traits: Traits) -> None:
         """Add the traits of a unit."""
-        name, lack, local, missing_types, optimised, foreign = traits
+        name, folder, lack, local, missing_types, optimised, foreign = traits
+        self.folders.update(filter(None, (folder,)))
         self.optimised.update(dict.fromkeys(optimised))
         if name:
             self.names[name.rpartition("/")[2]] += 1

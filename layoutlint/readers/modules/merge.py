@@ -296,6 +296,7 @@ class _MergedFolder:
             misplaced=tuple(variable for reading in readings for variable in reading.misplaced),
             missing_variables=_missing_variables(readings),
             names=frozenset[str]().union(*(reading.names for reading in readings)),
+            folders=frozenset[str]().union(*(reading.folders for reading in readings)),
             omissions=tuple(_omissions(readings)),
             compilers=tuple(sorted({name for reading in readings for name in reading.compilers})),
         )

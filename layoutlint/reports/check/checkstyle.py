@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutlint.judgement.finding import Report
-from layoutlint.reports.check.diagnostics import Diagnostic, Repository, diagnostics
+from layoutlint.reports.check.diagnostics import Diagnostic, Repository, diagnostics, locate
 from layoutlint.reports.xml_text import attributes
 
 _SEVERITIES = {"error": "error", "warning": "warning", "note": "info"}
@@ -13,9 +13,9 @@ _SEVERITIES = {"error": "error", "warning": "warning", "note": "info"}
 
 def render(report: Report, *, repository: Repository | None = None) -> str:
     """Return an XML document with a `file` for each file, and an `error` for each diagnostic in it."""
-    by_file: dict[str, list[Diagnostic]] = {}
+    located, by_file = locate(report, repository), dict[str, list[Diagnostic]]()
     for each in diagnostics(report):
-        by_file.setdefault((repository or Repository()).path(each.file), []).append(each)
+        by_file.setdefault(located.path(each.file), []).append(each)
     return "".join(f"{line}\n" for line in _lines(by_file))
 
 

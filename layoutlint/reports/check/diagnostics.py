@@ -11,7 +11,7 @@ from layoutlint.judgement.messages import finding_advice
 from layoutlint.judgement.origin import basis, origin_lines
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.build import Build
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Source
 from layoutlint.reports.finding_phrases import fingerprint, sentence, struct_name
 
@@ -63,28 +63,60 @@ class Repository(Record, frozen=True, dict=True):
     """The working folder, from the top."""
     list_files: Callable[[], Collection[str]] = tuple
     """Returns the paths of its files, from the top."""
-    has_file: Callable[[str], bool] = bool
-    """Returns whether there is a file at a path, from the working folder."""
+    folders: frozenset[str] = frozenset()
+    """The folders from which debug information names files."""
+    has_texts: bool = True
+    """Whether an input is no debug information, and names files from the working folder."""
 
     def path(self, file: str) -> str:
-        """Return a path from the top of the repository; as it is for a file outside of it.
-
-        Debug information names files from the folder where the compiler ran: a name that is no file there
-        is that of the only file whose path ends with it.
-        """
-        path = posixpath.normpath(posixpath.join(self.top, self.folder, file)) if self.top else file
-        inside = f"{self.top}/"
-        if not self.top or not path.startswith(inside):
+        """Return a path from the top of the repository; as it is for a file outside of it."""
+        if not self.top:
             return posixpath.normpath(file)
-        path = path[len(inside) :]
-        if posixpath.isabs(file) or self.has_file(file) or path in self._files:
-            return path
-        found = [each for each in self._files if each.endswith(f"/{posixpath.normpath(file)}")]
-        return found[0] if len(found) == 1 else path
+        if file not in self._paths:
+            self._paths[file] = self._find(file)
+        return self._paths[file]
+
+    def _find(self, file: str) -> str:
+        here = self._below_top(posixpath.join(self.top, self.folder, file))
+        if posixpath.isabs(file) or file.endswith(".toml") or not self.folders:  # no name of a compiler
+            return here or posixpath.normpath(file)
+        compiled = {self._compiled_path(folder, file) for folder in self.folders} - {""}
+        if self.has_texts and here in self._files:
+            compiled.add(here)
+        return compiled.pop() if len(compiled) == 1 else here or posixpath.normpath(file)
+
+    def _compiled_path(self, folder: str, file: str) -> str:
+        """Return a file of the repository that a compiler in a folder named; empty for none.
+
+        The repository can have been elsewhere then: the path of one of its files is the end of that path.
+        """
+        path = posixpath.normpath(posixpath.join(folder, file))
+        inside = self._below_top(path)
+        if inside:
+            return inside if inside in self._files else ""
+        steps = path.strip("/").split("/")
+        longer = range(len(steps) - len(posixpath.normpath(file).split("/")))
+        ends = ("/".join(steps[number:]) for number in longer)
+        return next((end for end in ends if end in self._files), "")
+
+    def _below_top(self, path: str) -> str:
+        path, inside = posixpath.normpath(path), f"{self.top}/"
+        return path[len(inside) :] if path.startswith(inside) else ""
 
     @cached_property
     def _files(self) -> Collection[str]:
         return self.list_files()
+
+    @cached_property
+    def _paths(self) -> dict[str, str]:
+        return {}
+
+
+def locate(report: Report, repository: Repository | None) -> Repository:
+    """Return the repository with what the inputs of a report tell of the names of files."""
+    folders = frozenset[str]().union(*(reading.folders for reading in report.readings))
+    has_texts = any(not reading.folders for reading in report.readings)
+    return replace(repository or Repository(), folders=folders, has_texts=has_texts)
 
 
 def diagnostics(report: Report) -> Iterator[Diagnostic]:

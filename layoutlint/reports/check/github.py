@@ -13,7 +13,7 @@ from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.build import Build
 from layoutlint.model.reading import Unread
 from layoutlint.model.structs import Source
-from layoutlint.reports.check.diagnostics import Repository
+from layoutlint.reports.check.diagnostics import Repository, locate
 from layoutlint.reports.finding_phrases import exit_meaning, order, sentence, tally
 from layoutlint.reports.layout_phrases import defining_files
 
@@ -25,7 +25,7 @@ def render(report: Report, *, repository: Repository | None = None) -> str:
 
     Paths are from the top of the repository, in which GitHub searches them.
     """
-    return "".join([f"{line}\n" for line in _lines(report, repository or Repository())])
+    return "".join([f"{line}\n" for line in _lines(report, locate(report, repository))])
 
 
 def _lines(report: Report, repository: Repository) -> Iterator[str]:

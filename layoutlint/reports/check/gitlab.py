@@ -10,7 +10,7 @@ from typing import Any
 
 from layoutlint import escapes
 from layoutlint.judgement.finding import Report
-from layoutlint.reports.check.diagnostics import Diagnostic, Repository, diagnostics
+from layoutlint.reports.check.diagnostics import Diagnostic, Repository, diagnostics, locate
 from layoutlint.reports.json_values import document_text
 
 _SEVERITIES = {"error": "major", "warning": "minor", "note": "info"}
@@ -18,8 +18,8 @@ _SEVERITIES = {"error": "major", "warning": "minor", "note": "info"}
 
 def render(report: Report, *, repository: Repository | None = None) -> str:
     """Return a JSON array; paths are from the top of the repository, and a missing line is 1."""
-    seen: Counter[str] = Counter()
-    rows = [_row(each, repository or Repository(), seen) for each in diagnostics(report)]
+    located, seen = locate(report, repository), Counter[str]()
+    rows = [_row(each, located, seen) for each in diagnostics(report)]
     return document_text(rows)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from layoutlint.judgement.finding import Fix, Report
-from layoutlint.reports.check.diagnostics import Diagnostic, Repository, diagnostics
+from layoutlint.reports.check.diagnostics import Diagnostic, Repository, diagnostics, locate
 from layoutlint.reports.json_values import document_text
 
 _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
@@ -16,9 +16,10 @@ _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
 
 def render(report: Report, *, repository: Repository | None = None) -> str:
     """Return one JSON object; paths are from the top of the repository."""
+    located = locate(report, repository)
     document = {
         "source": {"name": "layoutlint"},
-        "diagnostics": [_row(each, repository or Repository()) for each in diagnostics(report)],
+        "diagnostics": [_row(each, located) for each in diagnostics(report)],
     }
     return document_text(document)
 

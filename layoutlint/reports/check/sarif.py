@@ -19,7 +19,7 @@ from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.build import Build
 from layoutlint.model.reading import Unread
 from layoutlint.model.structs import Source
-from layoutlint.reports.check.diagnostics import Repository
+from layoutlint.reports.check.diagnostics import Repository, locate
 from layoutlint.reports.finding_phrases import (
     coverage_part,
     exit_meaning,
@@ -57,7 +57,7 @@ def render(report: Report, *, repository: Repository | None = None, absent: tupl
     Kept rules are among the tool's rules, without a result. Paths are from the top of the repository.
     `absent` are findings of the baseline that are no longer there.
     """
-    run = _SarifRun(repository or Repository()).run(report, absent)
+    run = _SarifRun(locate(report, repository)).run(report, absent)
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return document_text(log)
 

@@ -11,7 +11,7 @@ from layoutlint.judgement.build_outcomes import summarise_builds
 from layoutlint.judgement.finding import BaselineUse, Finding, Report, State, Unresolved
 from layoutlint.judgement.messages import describe_definition, finding_message
 from layoutlint.judgement.origin import EvidenceUse
-from layoutlint.judgement.verdict import Outcome
+from layoutlint.judgement.verdict import WORST_FIRST
 from layoutlint.phrases import quantity
 from layoutlint.reports.check import builds
 from layoutlint.reports.finding_phrases import (
@@ -33,7 +33,6 @@ _MOST_LISTED = 5
 SHOWN = 3
 """The number of findings of a group that are shown in full."""
 _NAMED = 8
-_WORST_FIRST = (Outcome.BROKEN, Outcome.AT_RISK, Outcome.UNKNOWN, Outcome.KEPT)
 
 
 class Detail(Enum):
@@ -47,18 +46,12 @@ class Detail(Enum):
 
 
 def group_findings(findings: Iterable[Finding]) -> list[tuple[Finding, ...]]:
-    """Group the findings of each rule on surroundings, worst first; other findings stay alone."""
+    """Group the findings of each rule on surroundings, in their order; other findings stay alone."""
     groups: dict[object, list[Finding]] = {}
     for number, finding in enumerate(findings):
         key = number if finding.around is None else (finding.rule, finding.around.struct)
         groups.setdefault(key, []).append(finding)
-    return [tuple(sorted(group, key=_weight)) for group in groups.values()]
-
-
-def _weight(finding: Finding) -> tuple[int, float]:
-    verdict = finding.verdict
-    share = len(verdict.bases) / verdict.total if verdict.total else 0.0
-    return _WORST_FIRST.index(verdict.outcome), -share
+    return list(map(tuple, groups.values()))
 
 
 def summarize_others(group: tuple[Finding, ...], others: tuple[Finding, ...]) -> str:
@@ -73,7 +66,7 @@ def _summarize_group(group: tuple[Finding, ...]) -> str:
     """Return a summary of a group: `struct rw_semaphore in 12 of its 57 places: 2 broken, 10 at-risk`."""
     counts = Counter(finding.verdict.outcome for finding in group)
     outcomes = ", ".join(
-        f"{counts[outcome]:,} {outcome.value}" for outcome in _WORST_FIRST if counts[outcome]
+        f"{counts[outcome]:,} {outcome.value}" for outcome in WORST_FIRST if counts[outcome]
     )
     around = group[0].around
     places = f"{around.places:,} place{'' if around.places == 1 else 's'}" if around else ""

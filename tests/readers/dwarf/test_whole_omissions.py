@@ -23,8 +23,8 @@ from tests.harness.whole import whole_lines
 def unit(name: str = "", lack: str = "", local: str = "", missing: int = 0, optimised: str = "") -> Traits:
     structs = [tuple(word.split("@")) if "@" in word else (word, "") for word in local.split()]
     if missing < 0:
-        return name, lack, [], missing, [], [ForeignStruct(*struct) for struct in structs]
-    return name, lack, structs, missing, optimised.split(), []
+        return name, "", lack, [], missing, [], [ForeignStruct(*struct) for struct in structs]
+    return name, "", lack, structs, missing, optimised.split(), []
 
 
 TRAITS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from layoutlint.reports import FORMATS
 from layoutlint.reports.check.diagnostics import Repository
 from tests.harness.command import run
 from tests.harness.repository import git
+from tests.harness.tools import need
 from tests.reports.sample import CLEAN, FINDINGS, MATRIX, REPORT, make_finding
 
 NAMES = ("gitlab", "junit", "markdown", "rdjson", "checkstyle")
@@ -169,25 +171,45 @@ def test_names_cannot_misuse_a_format(name):
     ("a.h", "sub/a.h"), ("./a.h", "sub/a.h"), ("../b.h", "b.h"), ("/top/c.h", "c.h"), ("/usr/d.h", "/usr/d.h"), ("../../e.h", "../../e.h"),
 ])  # fmt: skip
 def test_paths_are_from_the_top(file, shown):
-    assert Repository("/top", "sub", has_file=lambda _: True).path(file) == shown
+    assert Repository("/top", "sub").path(file) == shown
 
 
 NAMED = [
-    # a name in debug information, the files of the repository, and its path there
-    ("server.h", ("src/server.h", "src/observer.h"), "src/server.h"),
-    ("./server.h", ("src/server.h",), "src/server.h"),
-    ("net/server.h", ("src/net/server.h", "server.h"), "src/net/server.h"),
-    ("server.h", ("src/server.h", "old/server.h"), "server.h"),
-    ("server.h", ("src/server.h", "server.h"), "server.h"),
-    ("gone.h", ("src/server.h",), "gone.h"),
-    ("/top/server.h", ("src/server.h",), "server.h"),
+    # a name, the folders of compilers, the files of the repository, whether texts are inputs too, and the path from the top
+    ("server.h", ("/top/src",), ("src/server.h", "server.h"), False, "src/server.h"),
+    ("./server.h", ("/top/src",), ("src/server.h",), False, "src/server.h"),
+    ("inc/r.h", ("/top/lib",), ("inc/r.h", "lib/inc/r.h"), False, "lib/inc/r.h"),
+    ("inc/r.h", ("/top/lib",), ("inc/r.h", "lib/inc/r.h"), True, "inc/r.h"),
+    ("r.h", ("/top/lib",), ("lib/r.h",), True, "lib/r.h"),
+    ("r.h", ("/top/lib", "/top/app"), ("lib/r.h",), False, "lib/r.h"),
+    ("r.h", ("/top/lib", "/top/app"), ("lib/r.h", "app/r.h"), False, "r.h"),
+    ("config.h", ("/top/build",), ("docs/config.h",), False, "config.h"),
+    ("server.h", ("/elsewhere/repo/src",), ("src/server.h",), False, "src/server.h"),
+    ("server.h", ("/usr/src/library",), ("src/server.h",), False, "server.h"),
+    ("../inc/r.h", ("/top/lib",), ("inc/r.h",), False, "inc/r.h"),
+    ("/top/server.h", ("/top/src",), ("src/server.h",), False, "server.h"),
+    ("layoutlint.toml", ("/top/src",), ("layoutlint.toml", "src/layoutlint.toml"), False, "layoutlint.toml"),
+    ("server.h", (), ("src/server.h",), True, "server.h"),
 ]
 
 
-@pytest.mark.parametrize(("name", "files", "path"), NAMED)
-def test_a_name_from_another_folder_is_that_of_the_only_such_file(name, files, path):
-    assert Repository("/top", "", lambda: files, lambda _: False).path(name) == path
-    assert Repository("/top", "", lambda: files, lambda _: True).path(name) == name.removeprefix("./").removeprefix("/top/")
+@pytest.mark.parametrize(("name", "folders", "files", "has_texts", "path"), NAMED)
+def test_a_name_of_debug_information_is_from_the_folder_of_the_compiler(name, folders, files, has_texts, path):
+    assert Repository("/top", "", lambda: files, frozenset(folders), has_texts).path(name) == path
+
+
+def test_a_program_that_was_compiled_in_another_folder(tmp_path):
+    git(tmp_path, "init", "-q", ".")
+    for folder, size in (("lib/inc", 8), ("inc", 4)):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "r.h").write_text(f"struct r {{ char a[{size}]; }};\n")
+    (tmp_path / "lib/r.c").write_text('#include "inc/r.h"\nstruct r r;\n')
+    subprocess.run([need("gcc"), "-g", "-c", "r.c"], cwd=tmp_path / "lib", check=True)
+    (tmp_path / "rules.toml").write_text('[[rule]]\nid = "x"\nstruct = "r"\nkind = "size"\nmax = 4\nwhy = "w"\n')
+    git(tmp_path, "add", "-A")
+    for folder, path in ((".", "lib/r.o"), ("inc", "../lib/r.o")):
+        done = run("check", path, "--rules", tmp_path / "rules.toml", "--format", "github", cwd=tmp_path / folder)
+        assert done.stdout.startswith("::error file=lib/inc/r.h,line=1,")
 
 
 @pytest.mark.parametrize("folder", [".", "sub"])
