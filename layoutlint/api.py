@@ -121,12 +121,12 @@ def check(
     applies to the inputs. Failures to read are in `Report.unread`.
     """
     from layoutlint.intent.overrides import apply_overrides
-    from layoutlint.intent.toml import rule_file
+    from layoutlint.intent.toml import shipped_rules
     from layoutlint.lint import run
     from layoutlint.lint.options import Intents, Options, Strictness
 
     chosen = _packs(_strings(rules, "rules"), _strings(packs, "packs"))
-    linux = rule_file.kernel_packs_beside(chosen) if kernel_packs else ()
+    linux = shipped_rules.kernel_packs_beside(chosen) if kernel_packs else ()
     chosen, linux = apply_overrides(chosen, linux)
     options = Options(
         only=() if structs is None else (structs,),
@@ -147,9 +147,9 @@ def format_report(report: Report, format: str = "json") -> str:
 
 
 def _packs(rules: tuple[str, ...], names: tuple[str, ...]) -> tuple[Pack, ...]:
-    from layoutlint.intent.toml import rule_file
+    from layoutlint.intent.toml import rule_file, shipped_rules
 
-    return (*rule_file.load(rules), *(rule_file.shipped_pack(name) for name in dict.fromkeys(names)))
+    return (*rule_file.load(rules), *(shipped_rules.shipped_pack(name) for name in dict.fromkeys(names)))
 
 
 def _drivers(globs: Iterable[str]) -> TrustedCompilers | None:

@@ -51,21 +51,21 @@ def _completer(names: Names) -> Callable[[click.Context, str], list[CompletionIt
 
 
 def _packs(ctx: click.Context) -> Iterable[str]:
-    from layoutlint.intent.toml import rule_file
+    from layoutlint.intent.toml import shipped_rules
 
-    return (pack.name for pack in rule_file.shipped_packs())
+    return (pack.name for pack in shipped_rules.shipped_packs())
 
 
 def _rules() -> Iterator[Rule]:
     """Yield the rules of the nearest layoutlint.toml, and the shipped ones."""
     from layoutlint.commands.packs import discover_rule_file, load_packs
-    from layoutlint.intent.toml import rule_file
+    from layoutlint.intent.toml import shipped_rules
 
     try:
         packs = load_packs(discover_rule_file(), ())
     except LayoutlintError:  # the command itself reports it
         packs = ()
-    for pack in (*packs, *rule_file.shipped_packs()):
+    for pack in (*packs, *shipped_rules.shipped_packs()):
         yield from pack.rules
 
 

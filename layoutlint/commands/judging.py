@@ -255,12 +255,13 @@ def _kernel_packs(packs: tuple[Pack, ...], inputs: tuple[str, ...]) -> tuple[Pac
     """Return the packs for kernels; none if no input is one and their names are free: parsing takes longer
     than a small header.
     """
-    from layoutlint.intent.toml import rule_file
+    from layoutlint.intent.toml import shipped_rules
     from layoutlint.readers import dispatch
 
-    if inputs and not any(map(dispatch.may_be_kernel, inputs)) and not rule_file.uses_shipped_names(packs):
+    may_be_kernel = not inputs or any(map(dispatch.may_be_kernel, inputs))
+    if not may_be_kernel and not shipped_rules.uses_shipped_names(packs):
         return ()
-    return rule_file.kernel_packs_beside(packs)
+    return shipped_rules.kernel_packs_beside(packs)
 
 
 def _options(arguments: Arguments, policy: Policy | None, scope: Scope) -> Options:

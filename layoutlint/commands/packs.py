@@ -24,9 +24,9 @@ def load_packs(
 
     With `policy`, the rule files are read from its commit; without paths, the nearest rule file there.
     """
-    from layoutlint.intent.toml import rule_file
+    from layoutlint.intent.toml import rule_file, shipped_rules
 
-    shipped = {pack.name: pack for pack in rule_file.shipped_packs()} if pack_names else {}
+    shipped = {pack.name: pack for pack in shipped_rules.shipped_packs()} if pack_names else {}
     for name in pack_names:
         if name not in shipped:
             known = f" (the packs are {', '.join(shipped)})"

@@ -161,9 +161,9 @@ def _with_intent(
     packs = load_packs(rule_paths, ()) if rule_paths else ()
     kernel_packs: tuple[Pack, ...] = ()
     if listing.is_kernel:
-        from layoutlint.intent.toml import rule_file
+        from layoutlint.intent.toml import shipped_rules
 
-        kernel_packs = rule_file.kernel_packs_beside(packs)
+        kernel_packs = shipped_rules.kernel_packs_beside(packs)
     packs = (*packs, *kernel_packs)
     stated = fitting_storages(listing, packs)
     storages = add_calls({name: (own,) for name, own in stated.items()}, path, listing, packs)

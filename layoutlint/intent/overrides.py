@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from layoutlint.errors import RuleFileError, did_you_mean
-from layoutlint.intent.toml import rule_file
+from layoutlint.intent.toml import rule_file, shipped_rules
 from layoutlint.judgement.rule import Override, Pack, Rule, Severity
 from layoutlint.model.record import replace
 
@@ -40,7 +40,7 @@ def read_overrides(packs: Packs) -> dict[str, Override]:
 
 def _known_rules(packs: Iterable[Pack]) -> dict[str, Rule]:
     """Return all rules that an override can name: a run need not use the pack that has it."""
-    return {rule.id: rule for pack in (*rule_file.shipped_packs(), *packs) for rule in pack.rules}
+    return {rule.id: rule for pack in (*shipped_rules.shipped_packs(), *packs) for rule in pack.rules}
 
 
 def _obstacle(override: Override, first: Override, rules: dict[str, Rule]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from layoutlint.errors import did_you_mean
 from layoutlint.geometry.field_types import TYPE, Finder
 from layoutlint.geometry.layout import Layout
-from layoutlint.intent.toml import rule_file
+from layoutlint.intent.toml import shipped_rules
 from layoutlint.judgement.context import Access, CannotTell, Context
 from layoutlint.judgement.finding import Finding, SuppressionUse
 from layoutlint.judgement.rule import (
@@ -215,7 +215,7 @@ class _RunRules:
             return ""
         if any(map(matches, self._applied)):
             return f"`{rule}` did not judge {struct}"
-        shipped = (each.id for pack in rule_file.shipped_packs() for each in pack.rules)
+        shipped = (each.id for pack in shipped_rules.shipped_packs() for each in pack.rules)
         if matches(f"{SNAPSHOT}/{struct}") or any(map(matches, shipped)):
             return f"`{rule}` is not among the rules of this run"
         if everything:

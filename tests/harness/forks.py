@@ -199,7 +199,7 @@ def _prepare(libraries: list[str]) -> None:
     """
     import layoutlint
     from layoutlint.errors import ReadError, RuleFileError
-    from layoutlint.intent.toml import rule_file
+    from layoutlint.intent.toml import shipped_rules
     from layoutlint.readers.clang import libclang
 
     importlib.import_module("tests.harness.same_process")
@@ -219,7 +219,7 @@ def _prepare(libraries: list[str]) -> None:
             importlib.import_module(name)
     with contextlib.suppress(ReadError, RuleFileError):  # the run says it
         libclang.library()
-        rule_file.shipped_packs()
+        shipped_rules.shipped_packs()
 
 
 def _become(request: dict[str, Any], descriptors: list[int]) -> NoReturn:

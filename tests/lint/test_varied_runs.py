@@ -14,7 +14,7 @@ import pytest
 
 from layoutlint.errors import LayoutlintError
 from layoutlint.geometry.containers import Index
-from layoutlint.intent.toml import rule_file
+from layoutlint.intent.toml import shipped_rules
 from layoutlint.judgement.condition import When
 from layoutlint.judgement.context import Access
 from layoutlint.judgement.finding import Finding, Report
@@ -41,7 +41,7 @@ from tests.kinds.test_varied_rules import chosen_paths, parameters
 PARTS, SEEDS = 8, 30
 WORD = ("hot-read", "hot-write", "read-mostly", "cold")
 TYPES = (("@type:int",), ("@type:spinlock_t", "@type:struct mutex"), ("@type:*",))
-GENERIC = rule_file.shipped_pack("generic")
+GENERIC = shipped_rules.shipped_pack("generic")
 NAMES = ("inner", "outer", "other", "third")
 
 

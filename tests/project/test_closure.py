@@ -14,7 +14,7 @@ import yaml
 
 from layoutlint import kinds, reports
 from layoutlint.commands.rules import case_file
-from layoutlint.intent.toml import rule_file
+from layoutlint.intent.toml import rule_file, shipped_rules
 from layoutlint.readers.losses import LOSSES
 from tests.harness.command import ROOT
 from tools import sizes
@@ -138,7 +138,7 @@ class TestCommandLine:
 
 def test_every_rule_file_ships():
     """`layoutlint.rulepacks` is rules/: setup.cfg packs every *.toml below it."""
-    shipped = {pack.path for pack in rule_file.shipped_packs()}
+    shipped = {pack.path for pack in shipped_rules.shipped_packs()}
     files = {str(path.relative_to(ROOT)) for path in (ROOT / "rules").rglob("*.toml")}
     assert shipped <= files <= shipped | {case_file.path_beside(path) for path in shipped}
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.intent.toml import rule_file
+from layoutlint.intent.toml import rule_file, shipped_rules
 from layoutlint.judgement.messages import finding_message
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint.options import Options
@@ -33,7 +33,7 @@ def block(text: str, name: str) -> str:
 
 def packs(path: str, text: str) -> tuple[Pack, ...]:
     named = re.findall(r"check-pack: (\S+)", text)
-    shipped = tuple(pack for pack in rule_file.shipped_packs() if pack.name in named)
+    shipped = tuple(pack for pack in shipped_rules.shipped_packs() if pack.name in named)
     assert len(shipped) == len(named)
     rules = block(text, "rule")
     return (*shipped, rule_file.parse(rules, path)) if rules else shipped

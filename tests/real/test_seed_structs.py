@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.intent.toml import rule_file
+from layoutlint.intent.toml import shipped_rules
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
 from layoutlint.model.reading import ReadOptions
@@ -26,7 +26,7 @@ FOUND = {
 @pytest.mark.parametrize("reader", ["dwarf", "btf"])
 @pytest.mark.parametrize("name", FOUND)
 def test_the_seed_structs_of_a_vmlinux(kernel, name, reader):
-    linux = tuple(rule_file.shipped_pack(f"kernel/{name}") for name in ("fs", "locking", "percpu"))
+    linux = tuple(shipped_rules.shipped_pack(f"kernel/{name}") for name in ("fs", "locking", "percpu"))
     report = check([str(kernel(name))], (), linux, Options(read=ReadOptions(reader=reader)))
     judged = {f.rule.id: (f.verdict.outcome.value, f.verdict.bases) for f in (*report.findings, *report.kept_findings)}
     assert judged.items() >= (FOUND[name] | SEMAPHORE).items()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from layoutlint.commands.rules import case_file, cases
-from layoutlint.intent.toml import rule_file
+from layoutlint.intent.toml import shipped_rules
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
@@ -19,9 +19,9 @@ from layoutlint.model.record import replace
 from tests.harness.command import ROOT
 from tests.harness.tools import need
 
-PACKS = rule_file.shipped_packs()
+PACKS = shipped_rules.shipped_packs()
 RULES = {rule.id: rule for pack in PACKS for rule in pack.rules}
-CASES = [(pack, case) for pack in PACKS for case in case_file.load(pack, rule_file.file_of(pack))]
+CASES = [(pack, case) for pack in PACKS for case in case_file.load(pack, shipped_rules.file_of(pack))]
 DOCUMENT = (ROOT / "docs" / "kernel-rules.md").read_text()
 VERDICTS = {
     row[0]: tuple(row[1:]) for row in csv.reader((ROOT / "fixtures/kernel_verdicts/verdicts.csv").read_text().splitlines()[1:])

@@ -14,7 +14,7 @@ import pytest
 
 from layoutlint.geometry.layout import Layout
 from layoutlint.geometry.placement import share_line
-from layoutlint.intent.toml import rule_file
+from layoutlint.intent.toml import shipped_rules
 from layoutlint.judgement.condition import ALWAYS
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.lint.run import check
@@ -54,7 +54,7 @@ def layout(path: str, struct: str) -> Layout:
 
 def judge(path: str, name: str, **options: object) -> tuple[Report, dict[str, Finding]]:
     """By the rules of a pack, for whichever target each is."""
-    pack = rule_file.shipped_pack(name)
+    pack = shipped_rules.shipped_pack(name)
     pack = replace(pack, rules=tuple(replace(rule, when=ALWAYS) for rule in pack.rules))
     report = check([path], (pack,), (), run_options(**options))
     return report, {finding.rule.id: finding for finding in (*report.findings, *report.kept_findings)}

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from layoutlint.commands.packs import load_packs
 from layoutlint.commands.survey.run import plan_of
 from layoutlint.commands.survey.task import Assignment, Survey, survey_input
-from layoutlint.intent.toml import rule_file
+from layoutlint.intent.toml import shipped_rules
 from layoutlint.model.task import Executor, Limits, Task
 from layoutlint.surveys.store import create_store
 from layoutlint.workers.local import LocalExecutor
@@ -46,7 +46,7 @@ class Ended(NamedTuple):
 
 def survey_tasks(files: list[str], inputs: int, store: str) -> Iterator[Task]:
     """Tasks of a survey, each with a key of its own: equal inputs would be one task."""
-    plan = plan_of(load_packs((), ()), rule_file.kernel_packs_beside(()), run_options(mode=Survey(("address_space",))))
+    plan = plan_of(load_packs((), ()), shipped_rules.kernel_packs_beside(()), run_options(mode=Survey(("address_space",))))
     for number in range(inputs):
         name = files[number % len(files)]
         work = Assignment(plan, f"{number:032x}", name, os.getcwd(), create_store(store), None, None, None)

@@ -26,7 +26,7 @@ from pathlib import Path
 from layoutlint.commands.rules import case_file
 from layoutlint.commands.rules.cases import TARGET
 from layoutlint.commands.suggest import phrases
-from layoutlint.intent.toml import rule_file
+from layoutlint.intent.toml import shipped_rules
 from layoutlint.judgement.case import Case
 from layoutlint.judgement.condition import ALWAYS
 from layoutlint.judgement.rule import VARIABLES, Pack
@@ -244,7 +244,7 @@ def options(flags: tuple[str, ...] = ()) -> Options:
 def rows(folder: Path, names: Sequence[str] = (), step: int = 1) -> Iterator[Row]:
     """Yield a row for each struct in a breaking case of the shipped packs; `names` limits the structs, `step` the cases."""
     numbers = itertools.count()
-    for pack, cases in case_file.load_all(rule_file.shipped_packs()):
+    for pack, cases in case_file.load_all(shipped_rules.shipped_packs()):
         strict = replace(pack, guesses=False, rules=tuple(replace(rule, guess=False) for rule in pack.rules))
         for number, case in enumerate(cases):
             failing = [each for each in case.expectations if each.outcome in FAILING]
@@ -354,7 +354,7 @@ def mail_rows() -> Iterator[Row]:
     from layoutlint.suggestion.run import suggest
 
     for name, pack_name, title, fixtures in MAILS:
-        pack = rule_file.shipped_pack(pack_name)
+        pack = shipped_rules.shipped_pack(pack_name)
         pack = replace(pack, rules=tuple(replace(rule, when=ALWAYS) for rule in pack.rules))
         *paths, given = (str(FIXES / f"{name}-{word}.c") for word in fixtures)
         found = suggest(given, Request(name, effort=EFFORT, is_forced=True), (pack,), (), options())
@@ -372,7 +372,7 @@ def kernel_rows() -> Iterator[Row]:
         if path is None:
             raise SystemExit(f"python -m tests.real.kernels fetch {kernel}")
         options = Options(read=ReadOptions(jobs=os.cpu_count() or 1))
-        found = suggest(str(path), Request(name, effort=EFFORT), (), rule_file.kernel_packs_beside(()), options)
+        found = suggest(str(path), Request(name, effort=EFFORT), (), shipped_rules.kernel_packs_beside(()), options)
         yield Row(name, f"Linux {'.'.join(map(str, kernels.version(path)))}", found, None)
 
 

@@ -17,7 +17,7 @@ from layoutlint import __version__
 from layoutlint.commands.history import phrases, rows
 from layoutlint.commands.history.builds import FieldRow, History, trace_struct
 from layoutlint.commands.history.command import FORMATS as HISTORY_FORMATS
-from layoutlint.intent.toml import rule_file
+from layoutlint.intent.toml import shipped_rules
 from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.rule import Pack, Rule, paths_of
 from layoutlint.lint import sides
@@ -112,7 +112,7 @@ def toctree(title: str, pages: Sequence[str]) -> str:
 
 def kernel_packs() -> tuple[Pack, ...]:
     """Return the shipped packs for Linux."""
-    return rule_file.kernel_packs_beside(())
+    return shipped_rules.kernel_packs_beside(())
 
 
 def write_rules(folder: Path) -> None:

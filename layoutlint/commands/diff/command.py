@@ -138,12 +138,12 @@ def _compare(
 ) -> Comparison:
     from layoutlint.comparison import comparison
     from layoutlint.intent.overrides import apply_overrides
-    from layoutlint.intent.toml import rule_file
+    from layoutlint.intent.toml import shipped_rules
     from layoutlint.lint import sides
     from layoutlint.model.record import replace
 
     packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
-    kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
+    kernel_packs = () if own.no_packs else shipped_rules.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     options = replace(
         _options(flags, own, placement, reading),

@@ -139,10 +139,10 @@ def _run(
 ) -> EvidenceReport:
     from layoutlint.commands.evidence import run
     from layoutlint.intent.overrides import apply_overrides
-    from layoutlint.intent.toml import rule_file
+    from layoutlint.intent.toml import shipped_rules
 
     packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
-    kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
+    kernel_packs = () if own.no_packs else shipped_rules.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     (path,), texts = standard_input.take_text((own.input_path,), own.rule_paths)
     options = _options(flags, own, placement, reading, texts)

@@ -37,7 +37,7 @@ def _lines(topic: str, rule_paths: tuple[str, ...], width: int) -> Iterator[Line
     """Return the manual of a kind, or a rule in words; raises click.UsageError for another topic."""
     from layoutlint.commands.explain.markdown import render_lines
     from layoutlint.commands.explain.text import rule_lines
-    from layoutlint.intent.toml import rule_file
+    from layoutlint.intent.toml import shipped_rules
     from layoutlint.kinds import KINDS, find_kind, manual
     from layoutlint.lint.held_layouts import HeldLayout
     from layoutlint.lint.unused import UnusedIntent
@@ -46,7 +46,7 @@ def _lines(topic: str, rule_paths: tuple[str, ...], width: int) -> Iterator[Line
     kind = built_in.get(topic) or find_kind(topic)
     if kind is not None:
         return render_lines(manual.explain(kind), width)
-    packs = load_packs(rule_paths or discover_rule_file(), ()) + rule_file.shipped_packs()
+    packs = load_packs(rule_paths or discover_rule_file(), ()) + shipped_rules.shipped_packs()
     rules = {rule.id: rule for pack in packs for rule in pack.rules}
     if topic not in rules:
         near = did_you_mean(topic, [*rules, *KINDS]) or _kinds_about(topic)

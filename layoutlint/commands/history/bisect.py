@@ -94,14 +94,14 @@ def _search(
     from layoutlint.commands.history.commit_verdicts import CommitVerdicts
     from layoutlint.commands.history.history_search import HistorySearch
     from layoutlint.intent.overrides import apply_overrides
-    from layoutlint.intent.toml import rule_file
+    from layoutlint.intent.toml import shipped_rules
     from layoutlint.lint.options import Intents, Options
     from layoutlint.revisions import exported_tree, git, tree_copies
     from layoutlint.workers.temporary_folder import temporary_folder
 
     old, new = git.revision_range(revisions, "bisect")
     packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
-    kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
+    kernel_packs = () if own.no_packs else shipped_rules.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     _refuse_unknown(rule, packs + kernel_packs)
     inside = diff_sides.path_in_tree(new, path)

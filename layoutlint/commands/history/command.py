@@ -104,7 +104,7 @@ def _trace(
     """Read the inputs. Raises UsageError without a struct, or for a field that no build has."""
     from layoutlint.commands.history.builds import trace_struct
     from layoutlint.intent.overrides import apply_overrides
-    from layoutlint.intent.toml import rule_file
+    from layoutlint.intent.toml import shipped_rules
     from layoutlint.lint import sides
     from layoutlint.lint.options import Intents, Options
     from layoutlint.model.record import replace
@@ -112,7 +112,7 @@ def _trace(
     paths, name = _split(words)
     paths, texts = standard_input.take_text(paths)
     packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
-    kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
+    kernel_packs = () if own.no_packs else shipped_rules.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     options = Options(
         only=(name,),

@@ -115,10 +115,10 @@ def infer(
 
 def _packs(rule_paths: tuple[str, ...], no_packs: bool, is_kernel: bool) -> tuple[Pack, ...]:
     from layoutlint.commands.packs import discover_rule_file, load_packs
-    from layoutlint.intent.toml import rule_file
+    from layoutlint.intent.toml import shipped_rules
 
     packs = load_packs(rule_paths or discover_rule_file(), ())
-    return (*packs, *rule_file.kernel_packs_beside(packs)) if is_kernel and not no_packs else packs
+    return (*packs, *shipped_rules.kernel_packs_beside(packs)) if is_kernel and not no_packs else packs
 
 
 def _layouts(paths: tuple[str, ...], names: tuple[str, ...], options: ReadOptions) -> tuple[Struct, ...]:

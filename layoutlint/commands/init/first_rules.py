@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from layoutlint import files
 from layoutlint.errors import ReadError
-from layoutlint.intent.toml import rule_file
+from layoutlint.intent.toml import shipped_rules
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.rule import VARIABLES, Pack
 from layoutlint.lint import ranking, run
@@ -99,13 +99,13 @@ def _database_rules(path: str, request: Request) -> FirstRules:
 def _guesses(paths: list[str], flags: tuple[str, ...], request: Request, sentence: str) -> FirstRules:
     if not paths:
         return FirstRules((), sentence)
-    packs = (rule_file.shipped_pack(_PACK), *request.packs)
+    packs = (shipped_rules.shipped_pack(_PACK), *request.packs)
     options = Options(
         read=ReadOptions(flags=flags, progress=request.progress.progress),
         strictness=Strictness(ignore_missing=True),
         guessing=Guessing(most=_MOST_NOTES),
     )
-    report = run.check(paths, packs, rule_file.kernel_packs_beside(packs), options)
+    report = run.check(paths, packs, shipped_rules.kernel_packs_beside(packs), options)
     rules = _without_repetitions(_rules(report, packs[0].name))
     new = tuple(rule for rule in rules if not _is_in(rule, request.existing))
     structs = sum(len(reading.structs) for reading in report.readings)
@@ -133,7 +133,7 @@ def _is_in(rule: FirstRule, text: str) -> bool:
 
 def _rules(report: Report, pack_name: str) -> Iterator[FirstRule]:
     """Yield the guesses on structs of the working folder, the highest first."""
-    pack = rule_file.shipped_pack(pack_name)
+    pack = shipped_rules.shipped_pack(pack_name)
     placements = {
         _call(array.struct): tuple(keys(array.storage))
         for reading in report.readings

@@ -174,10 +174,10 @@ def _load_packs(
 ) -> tuple[tuple[Pack, ...], tuple[Pack, ...]]:
     """Return the packs of a file, and those for kernels, with rule files as the editor has them."""
     from layoutlint.intent.overrides import apply_overrides
-    from layoutlint.intent.toml import document, rule_file
+    from layoutlint.intent.toml import document, rule_file, shipped_rules
 
     of_editor = {given.path: given.text for given in texts}
-    named = [rule_file.shipped_pack(name) for name in dict.fromkeys(settings.pack_names)]
+    named = [shipped_rules.shipped_pack(name) for name in dict.fromkeys(settings.pack_names)]
     single = [path for path in rule_paths if not files.is_folder(path)]
     rows = []
     for path in single:
@@ -186,7 +186,7 @@ def _load_packs(
     folders = [path for path in rule_paths if files.is_folder(path)]
     packs = (*rule_file.parse_all(rows), *rule_file.load(folders), *named)
     rule_file.refuse_same_ids(packs)
-    kernel_packs = () if settings.no_packs else rule_file.kernel_packs_beside(packs)
+    kernel_packs = () if settings.no_packs else shipped_rules.kernel_packs_beside(packs)
     return apply_overrides(packs, kernel_packs)
 
 

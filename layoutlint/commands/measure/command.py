@@ -236,7 +236,7 @@ def _make_plan(
     from layoutlint.commands.measure import machine as this_machine
     from layoutlint.commands.measure import runner
     from layoutlint.intent.overrides import apply_overrides
-    from layoutlint.intent.toml import rule_file
+    from layoutlint.intent.toml import shipped_rules
     from layoutlint.lint import subject
     from layoutlint.lint.options import Intents, Options
 
@@ -245,7 +245,7 @@ def _make_plan(
         raise this_machine.CannotMeasure("the system does not state the size of a cache line")
     request = _request(name, own, line_size)
     packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
-    kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
+    kernel_packs = () if own.no_packs else shipped_rules.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     options = Options(
         line_size=placement.line_size,

@@ -9,7 +9,8 @@ from layoutlint.errors import RuleFileError, did_you_mean
 from layoutlint.intent.toml import converters, document
 from layoutlint.intent.toml.converters import Misfit
 from layoutlint.intent.toml.document import Document, Path
-from layoutlint.intent.toml.rule_file import CASES, file_of
+from layoutlint.intent.toml.rule_file import CASES
+from layoutlint.intent.toml.shipped_rules import file_of
 from layoutlint.intent.toml.table import Notes, Table
 from layoutlint.judgement.case import Case, Expectation
 from layoutlint.judgement.rule import Pack, Rule

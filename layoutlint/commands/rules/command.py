@@ -39,9 +39,9 @@ rules_group.add_command(rules_asserts)
 def rules_list(rule_paths: tuple[str, ...], pack_names: tuple[str, ...]) -> None:
     """List the shipped packs with their rules, or the rules of given files."""
     from layoutlint.commands import terminal
-    from layoutlint.intent.toml import rule_file
+    from layoutlint.intent.toml import shipped_rules
 
-    packs = load_packs(rule_paths, pack_names) or rule_file.shipped_packs()
+    packs = load_packs(rule_paths, pack_names) or shipped_rules.shipped_packs()
     for pack in packs:
         on = "  (on for Linux kernels)" if pack.kernel else ""
         terminal.say(f"{pack.name}{f'  (guesses: only with --pack {pack.name})' if pack.guesses else on}")
@@ -92,9 +92,9 @@ def rules_test(
     """
     from layoutlint.commands import terminal
     from layoutlint.commands.rules import cases
-    from layoutlint.intent.toml import rule_file
+    from layoutlint.intent.toml import shipped_rules
 
-    trials = cases.run(load_packs(rule_paths, pack_names) or rule_file.shipped_packs(), strict)
+    trials = cases.run(load_packs(rule_paths, pack_names) or shipped_rules.shipped_packs(), strict)
     terminal.write(FORMATS[format_](trials))
     sys.exit(0 if all(trial.passes for trial in trials) else 1)
 

@@ -150,7 +150,7 @@ def _request(own: SnapshotOptions) -> Request:
     from layoutlint.commands.packs import discover_rule_file, load_packs
     from layoutlint.commands.snapshot.recording import Request
     from layoutlint.intent.overrides import apply_overrides
-    from layoutlint.intent.toml import rule_file
+    from layoutlint.intent.toml import shipped_rules
     from layoutlint.model.record import replace
 
     if own.update is not None:
@@ -164,7 +164,7 @@ def _request(own: SnapshotOptions) -> Request:
     if own.everything or (own.globs and not named):
         return replace(more, everything=own.everything, globs=own.globs)
     packs = load_packs(own.rule_paths or (() if own.globs else discover_rule_file()), own.pack_names)
-    kernel_packs = () if own.no_packs or own.globs else rule_file.kernel_packs_beside(packs)
+    kernel_packs = () if own.no_packs or own.globs else shipped_rules.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     return replace(more, globs=own.globs, packs=packs, kernel_packs=kernel_packs)
 

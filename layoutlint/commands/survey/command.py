@@ -193,7 +193,7 @@ def _request(
     from layoutlint.commands.survey.run import Request, plan_of
     from layoutlint.commands.survey.task import Survey
     from layoutlint.intent.overrides import apply_overrides
-    from layoutlint.intent.toml import rule_file
+    from layoutlint.intent.toml import shipped_rules
     from layoutlint.judgement.verdict import Outcome
     from layoutlint.lint.options import Intents, Options, Strictness
     from layoutlint.model.task import LIMITS_OF_INPUT, Limits
@@ -201,7 +201,7 @@ def _request(
     own_rules = (*job.rules, *own.rule_paths)
     pack_names = (*job.packs, *own.pack_names)
     packs = load_packs(own_rules or (() if job.rules or job.packs else discover_rule_file()), pack_names)
-    kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
+    kernel_packs = () if own.no_packs else shipped_rules.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     options = Options(
         line_size=placement.line_size,

@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib import import_module
 from typing import cast
 
 from layoutlint import files
-from layoutlint.errors import Mistake, RuleFileError, UsageError, did_you_mean
-from layoutlint.files import accesses
+from layoutlint.errors import Mistake, RuleFileError
 from layoutlint.geometry.field_types import TYPE
 from layoutlint.intent.toml import converters, document, settings
 from layoutlint.intent.toml.converters import Misfit
@@ -49,11 +47,8 @@ from layoutlint.model.structs import Source
 
 CASES = ".cases.toml"
 """The suffix of case files, which are next to rule files."""
-_SHIPPED = "rules/"
 STDIN = "/dev/stdin"
 """The file that `-` stands for."""
-_MOST_BYTES = 1 << 20
-"""The most bytes of a shipped rule file."""
 
 COMPILE_COMMANDS = "compile_commands"
 """The key at the top that names the compilation database of C files, from the folder of the rule file."""
@@ -126,67 +121,9 @@ def compile_commands(path: str, text: str) -> str | None:
     return os.path.join(os.path.dirname(path), value) if isinstance(value, str) else None
 
 
-def parse_all(texts: Iterable[tuple[str, str]]) -> tuple[Pack, ...]:
+def parse_all(texts: Iterable[tuple[str, str]], *, shipped: bool = False) -> tuple[Pack, ...]:
     """Return the packs of rule files given as paths and texts; raises RuleFileError with all mistakes."""
-    return _packs([_part(text, path, shipped=False) for path, text in texts])
-
-
-@accesses.remember(1, is_lasting=True)
-def shipped_packs() -> tuple[Pack, ...]:
-    """Return the packs that come with layoutlint, sorted by path."""
-    parts = [_part(text, f"{_SHIPPED}{name}", shipped=True) for name, text in _shipped_texts()]
-    return _packs(parts)
-
-
-def uses_shipped_names(packs: Iterable[Pack]) -> bool:
-    """Return whether packs may name a shipped rule or pack, from the texts: parsing all takes longer than a
-    small header.
-    """
-    names = {f'"{name}"' for pack in packs for name in (pack.name, *(rule.id for rule in pack.rules))}
-    overridden = any(pack.overrides for pack in packs)
-    return overridden or any(name in text for _, text in _shipped_texts() for name in names)
-
-
-def _shipped_texts() -> Iterator[tuple[str, str]]:
-    """Yield the shipped rule files, sorted: their paths below the folder, and their texts."""
-    top = _shipped_folder()
-    paths = (os.path.join(folder, name) for folder, _, names in files.walk(top) for name in names)
-    for path in sorted(file for file in paths if file.endswith(".toml") and not file.endswith(CASES)):
-        name = os.path.relpath(path, top).replace(os.sep, "/")
-        yield name, files.read_all(path, _MOST_BYTES).decode()
-
-
-def _shipped_folder() -> str:
-    # Not importlib.resources, which takes longer to import than the rules to read.
-    return str(import_module("layoutlint.rulepacks").__path__[0])
-
-
-def file_of(pack: Pack) -> str:
-    """Return the path of a pack's file on disk; `path` of a shipped pack is relative to the project."""
-    return os.path.join(_shipped_folder(), pack.path.removeprefix(_SHIPPED)) if pack.shipped else pack.path
-
-
-def shipped_pack(name: str) -> Pack:
-    """Return the shipped pack with a name; raises UsageError, with the nearest name, if there is none."""
-    packs = {pack.name: pack for pack in shipped_packs()}
-    if name not in packs:
-        raise UsageError(f"no shipped pack is called `{name}`{did_you_mean(name, packs)}")
-    return packs[name]
-
-
-def kernel_packs_beside(packs: tuple[Pack, ...]) -> tuple[Pack, ...]:
-    """Return the shipped packs for kernels that are on beside `packs`: those with other names.
-
-    Beside packs that guess, they declare placements and have no rules.
-    """
-    names = {pack.name for pack in packs}
-    kernel_packs = tuple(pack for pack in shipped_packs() if pack.kernel and pack.name not in names)
-    if not any(pack.guesses for pack in packs):
-        return kernel_packs
-    return tuple(
-        replace(pack, rules=(), structs=tuple(replace(intent, annotated=False) for intent in pack.structs))
-        for pack in kernel_packs
-    )
+    return _packs([_part(text, path, shipped) for path, text in texts])
 
 
 def refuse_same_ids(packs: Iterable[Pack]) -> None:

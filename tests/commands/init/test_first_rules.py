@@ -13,7 +13,7 @@ import pytest
 from layoutlint.commands.init.first_rules import FirstRule, Request, find, table
 from layoutlint.errors import ReadError
 from layoutlint.geometry.containers import Index
-from layoutlint.intent.toml import rule_file
+from layoutlint.intent.toml import rule_file, shipped_rules
 from layoutlint.judgement.finding import Report
 from layoutlint.lint import run
 from layoutlint.lint.embedding import Surroundings
@@ -29,7 +29,7 @@ from layoutlint.readers.clang.build_system import BuildSystem
 from tests.harness.build import X86_64
 from tests.harness.run_options import run_options
 
-GENERIC = rule_file.shipped_pack("generic")
+GENERIC = shipped_rules.shipped_pack("generic")
 SIZES = {"spinlock_t": 4, "struct mutex": 32, "atomic_t": 4, "long": 8, "int": 4, "const struct file_operations *": 8, "struct ring_percpu": 16, "void *": 8}
 PLACES = ("own.h", "own.h", "src/own.c", "gone.h", "../outside.h")
 OWN = BuildSystem("C files", ".")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from layoutlint.commands.rules import case_file as casefile
 from layoutlint.errors import RuleFileError, UsageError
-from layoutlint.intent.toml import rule_file
+from layoutlint.intent.toml import rule_file, shipped_rules
 from layoutlint.intent.toml.rule_tables import WHEN_KEYS
 from layoutlint.judgement.condition import Versions, When
 from layoutlint.judgement.context import Access
@@ -492,19 +492,19 @@ def test_packs_that_are_used_together_give_an_id_once():
 
 
 def test_whether_a_pack_uses_a_shipped_name_is_known_without_parsing_the_shipped_packs():
-    names = [name for pack in rule_file.shipped_packs() for name in (pack.name, *(rule.id for rule in pack.rules))]
+    names = [name for pack in shipped_rules.shipped_packs() for name in (pack.name, *(rule.id for rule in pack.rules))]
     free = rule_file.parse(RULE, "mine.toml")
-    assert not rule_file.uses_shipped_names([free])
+    assert not shipped_rules.uses_shipped_names([free])
     for name in names:
         text = f'[pack]\nname = "{name}"\n{RULE}' if "/" in name else RULE.replace('id = "r"', f'id = "{name}"')
         assert name in text
-        assert rule_file.uses_shipped_names([free, rule_file.parse(text, "mine.toml")]), name
+        assert shipped_rules.uses_shipped_names([free, rule_file.parse(text, "mine.toml")]), name
     override = '[override."x"]\nenabled = false\nwhy = "measured"\n'
-    assert rule_file.uses_shipped_names([rule_file.parse(override + RULE, "mine.toml")])
+    assert shipped_rules.uses_shipped_names([rule_file.parse(override + RULE, "mine.toml")])
 
 
 def test_the_shipped_packs_load_and_are_called_as_their_files():
-    packs = rule_file.shipped_packs()
+    packs = shipped_rules.shipped_packs()
     assert {"kernel/locking", "kernel/tp-futex"} <= {pack.name for pack in packs}
     assert all(pack.path == f"rules/{pack.name}.toml" for pack in packs)
     assert all(rule.shipped and rule.evidence for pack in packs for rule in pack.rules)
@@ -512,10 +512,10 @@ def test_the_shipped_packs_load_and_are_called_as_their_files():
 
 
 def test_a_shipped_pack_by_name():
-    assert rule_file.shipped_pack("kernel/locking").kernel
-    assert not rule_file.shipped_pack("kernel/tp-futex").kernel
+    assert shipped_rules.shipped_pack("kernel/locking").kernel
+    assert not shipped_rules.shipped_pack("kernel/tp-futex").kernel
     with pytest.raises(UsageError, match=r"no shipped pack is called `kernel/tpfutex` \(did you mean `kernel/tp-futex`\?\)"):
-        rule_file.shipped_pack("kernel/tpfutex")
+        shipped_rules.shipped_pack("kernel/tpfutex")
 
 
 DOCUMENT = (ROOT / "docs" / "rules.md").read_text()

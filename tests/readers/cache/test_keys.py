@@ -39,9 +39,9 @@ def test_a_key_is_the_same_in_every_process():
     """Sets of text have another order in each."""
     code = (
         "from layoutlint.readers.cache import keys; from layoutlint.lint import query; from layoutlint.lint.options import Options\n"
-        "from layoutlint.intent.toml import rule_file\n"
+        "from layoutlint.intent.toml import rule_file, shipped_rules\n"
         "keys._YOUNG = 0\n"
-        "print(keys.key_of('x', query.structs_to_read((), rule_file.shipped_packs(), {}, Options())))"
+        "print(keys.key_of('x', query.structs_to_read((), shipped_rules.shipped_packs(), {}, Options())))"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     printed = {
