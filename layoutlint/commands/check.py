@@ -168,13 +168,14 @@ def check(
     depends_on_more = depends_on_git or own.fix or own.suggest or executor.is_any
     if replay.is_on(reading.no_cache) and not files and not depends_on_more:
         relevant = _relevant_arguments(arguments)
-        memory = replay.memory_for("check", reading.color, reading.width, own, *relevant)
+        told = settings.sentences()
+        memory = replay.memory_for("check", reading.color, reading.width, own, told, *relevant)
     kept = None if memory is None else replay.recall(memory)
     if kept is not None:
         terminal.write(kept.text)
         sys.exit(kept.status)
     with accesses.log_answers() if memory is not None else nullcontext(None) as log:
-        report = _run(arguments, own, files, executor)
+        report = _with_settings(_run(arguments, own, files, executor))
         _write(files, report, own, reading)
         text = _text(report, own, reading)
     terminal.write(text)
@@ -205,6 +206,15 @@ def _fix(report: Report, fixer: Fixer) -> None:
     inputs = (*fixer.inputs, *(path for build in report.builds for path in build.inputs))
     for sentence in replace(fixer, inputs=inputs).fix(report):
         terminal.complain(f"layoutlint: {sentence}")
+
+
+def _with_settings(report: Report) -> Report:
+    """Return a report that states which options rule files set."""
+    from layoutlint.commands import settings
+    from layoutlint.model.record import replace
+
+    told = settings.sentences()
+    return replace(report, coverage=replace(report.coverage, settings=told)) if told else report
 
 
 def _relevant_arguments(arguments: Arguments) -> Arguments:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from layoutlint.intent.toml.settings import Settings
 
 _META = "layoutlint.settings"
+_USED = "layoutlint.settings used"
+_FIELDS = {"quoted_flags": "flags", "pack_names": "pack"}
+"""The fields of settings that are called otherwise than the parameters of commands."""
 _TABLE = b"settings"
 _LARGEST = 1 << 24
 
@@ -24,7 +27,7 @@ _LARGEST = 1 << 24
 def apply(ctx: click.Context) -> None:
     """Give the options of a command that were left out the values of settings.
 
-    Raises RuleFileError for wrong settings, and UsageError for a base that cannot be read.
+    Raises RuleFileError for wrong settings.
     """
     options = {param.name: param for param in ctx.command.params}
     if options.keys().isdisjoint(("line_size", "quoted_flags", "pack_names")):
@@ -32,12 +35,13 @@ def apply(ctx: click.Context) -> None:
     texts = list(_texts(ctx.params.get("rule_paths") or (), ctx.params.get("policy_from")))
     if not texts:
         return
-    ctx.meta[_META] = found = _merge(texts)
+    found, places = _merge(texts)
+    ctx.meta[_META], used = found, list[str]()
     values: dict[str, Any] = {
         "line_size": found.line_size,
         "min_align": found.min_align,
         "quoted_flags": _quote(found.flags),
-        "pack_names": found.packs or None,
+        "pack_names": found.pack or None,
         "fail_on": found.fail_on,
     }
     if ctx.params.get("matrix_path"):  # its builds state their own
@@ -48,6 +52,8 @@ def apply(ctx: click.Context) -> None:
         choices = getattr(options[name].type, "choices", (value,))
         if value in choices and ctx.get_parameter_source(name) is ParameterSource.DEFAULT:
             ctx.params[name] = value
+            used.append(name)
+    ctx.meta[_USED] = tuple(f"{_shown(found, name)} in {places[_FIELDS.get(name, name)]}" for name in used)
 
 
 def _quote(flags: tuple[str, ...]) -> str | None:
@@ -66,8 +72,20 @@ def current() -> Settings:
     return found if isinstance(found, Settings) else Settings()
 
 
-def _merge(texts: list[tuple[str, str]]) -> Settings:
-    """Return the settings of rule files. Raises RuleFileError if two of them set a key."""
+def sentences() -> tuple[str, ...]:
+    """Return what the command that runs uses of them, for its report: `line-size = 32 in layoutlint.toml`."""
+    used: tuple[str, ...] = click.get_current_context().meta.get(_USED, ())
+    return used
+
+
+def _shown(found: Settings, name: str) -> str:
+    field = _FIELDS.get(name, name)
+    value = getattr(found, field)
+    return f"{field.replace('_', '-')} = {' '.join(value) if isinstance(value, tuple) else value}"
+
+
+def _merge(texts: list[tuple[str, str]]) -> tuple[Settings, dict[str, str]]:
+    """Return the settings of rule files, and the file of each. Raises RuleFileError if two set a key."""
     from layoutlint.intent.toml import settings
     from layoutlint.intent.toml.settings import Settings
     from layoutlint.model.record import replace
@@ -84,7 +102,7 @@ def _merge(texts: list[tuple[str, str]]) -> Settings:
                 raise RuleFileError((f"{path}: [settings] `{key}` is set in {places[name]} too",))
             places[name] = path
             merged = replace(merged, **{name: value})
-    return merged
+    return merged, places
 
 
 def _texts(rule_paths: tuple[str, ...], policy_from: str | None) -> Iterator[tuple[str, str]]:

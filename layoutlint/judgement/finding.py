@@ -79,6 +79,8 @@ class Coverage(Record, frozen=True):
     """Structs and fields that a rule names and no input contains."""
     skipped: tuple[SkippedRule, ...] = ()
     """Rules that their `when` excludes, each with the reason."""
+    settings: tuple[str, ...] = ()
+    """The options that rule files set, as `line-size = 32 in layoutlint.toml`."""
     policy: tuple[str, ...] = ()
     """Origins of the rule files and suppressions, if a base commit decides."""
     not_covered: tuple[CoverageGap, ...] = ()

@@ -34,6 +34,8 @@ USED = [
     ('flags = ["-include", "wide.h"]', "sub", "show ../ring.h ring", ["104 bytes"]),
     ('fail-on = "broken"', ".", "check ring.h", ["exit 0: nothing broken that counts"]),
     ('fail-on = "broken"', ".", "check ring.h --fail-on at-risk", ["exit 1: rules are broken or at risk"]),
+    ('fail-on = "broken"', ".", "check ring.h", ["settings: fail-on = broken in layoutlint.toml"]),
+    ('flags = ["-DWIDE", "-DX"]', "sub", "check ../ring.h", ["settings: flags = -DWIDE -DX in ../layoutlint.toml"]),
     ('inputs = ["ring.h"]', ".", "check", ["ring.h: 1 struct by clang"]),
     ('inputs = ["ring.h"]', "sub", "check", ["../ring.h: 1 struct by clang"]),
     ('inputs = ["*.h"]', ".", "check", ["1 at-risk"]),

@@ -25,7 +25,7 @@ class Settings(Record, frozen=True):
     min_align: int | None = None
     flags: tuple[str, ...] = ()
     """Compiler flags, with paths from the working folder: those of a revision are in its own files."""
-    packs: tuple[str, ...] = ()
+    pack: tuple[str, ...] = ()
     fail_on: str | None = None
     inputs: tuple[str, ...] = ()
     """What `check` judges without arguments, as paths from the working folder."""
@@ -55,7 +55,7 @@ def read(top: Table, path: str) -> Settings:
         line_size=table.get("line-size", _power_of_two),
         min_align=table.get("min-align", _power_of_two),
         flags=_from_folder(words, folder),
-        packs=table.get("pack", converters.words) or (),
+        pack=table.get("pack", converters.words) or (),
         fail_on=table.get("fail-on", converters.choice(("broken", "at-risk"))),
         inputs=tuple(_expand(folder, table.get("inputs", converters.words) or ())),
     )

@@ -231,6 +231,8 @@ class CoverageJson(JsonObject, frozen=True):
     """Rules that their `when` excludes, with the reason."""
     guessed: Sequence[str]
     """How many notes the packs that guess have, and how many of them are among the findings."""
+    settings: Sequence[str]
+    """The options that `[settings]` of rule files set, each with its file."""
     policy: Sequence[str]
     """With `--policy-from`: the commit whose rule files, suppressions and flags were used, what was not used,
     and files with flags that git does not track."""
@@ -581,6 +583,7 @@ def _coverage(coverage: Coverage, builds: tuple[Build, ...]) -> CoverageJson:
         unresolved=[coverage_part(part, builds) for part in coverage.unresolved],
         skipped=[coverage_part(part, builds) for part in coverage.skipped],
         guessed=coverage.guessed,
+        settings=coverage.settings,
         policy=coverage.policy,
         today=coverage.today,
         overridden=coverage.overridden,

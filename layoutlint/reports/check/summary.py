@@ -274,6 +274,7 @@ def _coverage(report: Report, width: int, detail: Detail, hidden: list[str]) -> 
     for label, texts, style in (
         ("unresolved", _short(unresolved, "unresolved name", detail, hidden), "magenta"),
         ("skipped", _short(skipped, "skipped rule", detail, hidden), ""),
+        ("settings", coverage.settings, ""),
         ("policy", coverage.policy, ""),
         ("suppressions", [f"judged on {coverage.today}"] if coverage.today else [], ""),
         ("overridden", _beginning(coverage.overridden, "more overridden rule", detail, hidden), ""),

@@ -27,7 +27,7 @@ KEYS = [
     (["findings", 0, "origins", 0], ["origin", "support", "text", "file", "line", "report", "date"]),
     (["findings", 0, "placements"], ["line_size", "line_pairs", "total", "violating", "bases", "basis", "orders"]),
     (["unread", 0], ["origin", "reason", "files", "builds", "file", "line"]),
-    (["coverage"], ["rules", "applied", "structs", "unresolved", "skipped", "guessed", "policy", "today", "overridden", "not_covered"]),
+    (["coverage"], ["rules", "applied", "structs", "unresolved", "skipped", "guessed", "settings", "policy", "today", "overridden", "not_covered"]),
     (["coverage", "not_covered", 0], ["origin", "reason", "structs", "rules", "builds"]),
 ]
 
