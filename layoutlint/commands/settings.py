@@ -53,7 +53,7 @@ def apply(ctx: click.Context) -> None:
         if value in choices and ctx.get_parameter_source(name) is ParameterSource.DEFAULT:
             ctx.params[name] = value
             used.append(name)
-    ctx.meta[_USED] = tuple(f"{_write_out(found, name)} in {places[_FIELDS.get(name, name)]}" for name in used)
+    ctx.meta[_USED] = tuple(f"{_write(found, name)} in {places[_FIELDS.get(name, name)]}" for name in used)
 
 
 def _quote(flags: tuple[str, ...]) -> str | None:
@@ -78,7 +78,7 @@ def sentences() -> tuple[str, ...]:
     return used
 
 
-def _write_out(found: Settings, name: str) -> str:
+def _write(found: Settings, name: str) -> str:
     field = _FIELDS.get(name, name)
     value = getattr(found, field)
     return f"{field.replace('_', '-')} = {' '.join(value) if isinstance(value, tuple) else value}"
