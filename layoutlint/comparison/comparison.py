@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 
 from layoutlint.comparison.allocations import Allocators
+from layoutlint.comparison.change_order import order_rules, order_structs
 from layoutlint.comparison.edits import EditKind
 from layoutlint.comparison.idle_rules import IdleRule, idle_rules
 from layoutlint.comparison.layouts import (
@@ -137,9 +138,9 @@ class Comparison(Record, frozen=True):
 
     @property
     def changed_rules(self) -> tuple[RuleChange, ...]:
-        """The rules that got worse, then those that got better."""
-        in_order = (Status.WORSE, Status.BETTER)
-        return tuple(change for status in in_order for change in self.rules if change.status is status)
+        """The rules that got worse, those that got better, and those that fail for fewer fields."""
+        shown = (Status.WORSE, Status.BETTER)
+        return tuple(change for change in self.rules if change.status in shown or change.is_eased)
 
     @property
     def is_silent(self) -> bool:
@@ -173,7 +174,9 @@ def compare(
     known = tuple(change for change in layouts.changes if not _is_unread(change, old, new, scopes))
     layouts = replace(layouts, changes=known)
     changes = tuple(compare_reports(old.report, new.report, layouts, scopes)) if are_read else ()
-    rules = tuple(change for change in changes if change.status is not Status.SAME or not change.rule.guess)
+    told = [change for change in changes if change.status is not Status.SAME or not change.rule.guess]
+    rules = tuple(order_rules(told))
+    layouts = replace(layouts, changes=order_structs(layouts.changes, rules))
     variables = None if query is None else compare_variables(old.tables, new.tables, query)
     not_compared = [
         *(NotCompared(f"{each.rule.id} on {each.struct}", each.reason) for each in rules if each.reason),

@@ -93,7 +93,7 @@ class LayoutComparison(Record, frozen=True):
     """How the layouts of two inputs differ."""
 
     changes: tuple[LayoutChange, ...]
-    """Sorted by name."""
+    """In printed order: see `change_order`."""
     not_compared: tuple[NotCompared, ...]
     compared: int
     """The number of structs that both define."""

@@ -51,6 +51,8 @@ class RuleChange(Record, frozen=True):
     """Why it could not be compared."""
     pairs: tuple[PairChange, ...] = ()
     """The pairs of fields whose number of shared placements changed."""
+    is_eased: bool = False
+    """Whether it fails as badly as before, but for fewer fields."""
 
     @property
     def finding(self) -> Finding:
@@ -232,8 +234,11 @@ def _compare(
     reason = reason or _reason_of_unknown(old, new)
     if reason:
         return RuleChange(old, new, Status.NOT_COMPARED, reason)
-    status = compare_standings(standing(old), standing(new))
-    return RuleChange(old, new, status, pairs=tuple(_compare_pairs(old, new)))
+    before, after = standing(old), standing(new)
+    status = compare_standings(before, after)
+    is_eased = status is Status.BETTER and before.badness == after.badness
+    pairs = tuple(_compare_pairs(old, new))
+    return RuleChange(old, new, Status.SAME if is_eased else status, pairs=pairs, is_eased=is_eased)
 
 
 def _reason_of_absence(

@@ -45,7 +45,7 @@ def rule_states(change: RuleChange) -> str:
     """Return `RULE (KIND) on struct s: kept -> at-risk in 2 of 8 placements`."""
     rule = change.rule
     suppressed = " (suppressed)" if change.finding.suppressed is not None else ""
-    states = f"{state(change.old)} -> {state(change.new)}"
+    states = f"{state(change.old)} -> {state(change.new)}{', for fewer fields' * change.is_eased}"
     note = "" if change.counts or suppressed else " (a note)"
     return f"{rule.id} ({rule.kind.name}) on {change.struct}: {states}{suppressed}{note}"
 
@@ -271,20 +271,14 @@ def _place_now(each: StraddleChange) -> str:
     return "removed" if each.new is None else f"at {each.new.extent} now"
 
 
-def idle_rules(rules: Iterable[IdleRule], lists_excluded: bool) -> Iterator[str]:
-    """Yield the structs of rules that compare nothing, by reason; excluded rules are else only counted."""
+def idle_rules(rules: Iterable[IdleRule]) -> Iterator[str]:
+    """Yield the structs of rules that compare nothing, by reason."""
     by_reason: dict[str, dict[str, None]] = {}
-    excluded = 0
     for rule in rules:
-        if rule.is_excluded and not lists_excluded:
-            excluded += 1
-        else:
-            name = f"{rule.rule} on {rule.struct}" if rule.is_excluded else rule.struct
-            by_reason.setdefault(rule.reason, {})[name] = None
+        name = f"{rule.rule} on {rule.struct}" if rule.is_excluded else rule.struct
+        by_reason.setdefault(rule.reason, {})[name] = None
     for reason, names in by_reason.items():
         yield f"{', '.join(names)}: {reason}"
-    if excluded:
-        yield f"{quantity(excluded, 'rule')}: the `when` of each excludes an input (-v lists them)"
 
 
 def containers(names: Iterable[str]) -> str:

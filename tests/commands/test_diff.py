@@ -113,7 +113,7 @@ def test_the_root_cause_once_with_its_containers(tmp_path):
     files(tmp_path, OLD, OLD.replace("long y;", "long y; long w;"))
     found = document(tmp_path)
     assert [(each["name"], each["root"], each["containers"]) for each in found["structs"]] == [
-        ("holder", "inner", []), ("inner", None, ["holder", "s"]), ("s", "inner", ["holder"]),
+        ("inner", None, ["holder", "s"]), ("s", "inner", ["holder"]), ("holder", "inner", []),
     ]  # fmt: skip
     text = diff(tmp_path).stdout
     assert "struct inner: 16 -> 24 bytes" in text

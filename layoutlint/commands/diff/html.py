@@ -39,7 +39,7 @@ def render(comparison: Comparison) -> str:
         "rules": list(_rules(comparison)),
         "changes": [_change(change, numbers, comparison) for change in changes],
         "not_compared": [f"{each.name}: {each.reason}" for each in comparison.not_compared],
-        "notes": [*comparison.notes, *phrases.idle_rules(comparison.idle_rules, lists_excluded=True)],
+        "notes": [*comparison.notes, *phrases.idle_rules(comparison.idle_rules)],
     }
     return page(title, data | {"result": result, "report": None, "judged": judged, "diff": own})
 
@@ -72,11 +72,10 @@ def _findings_of_side(
 
 def _rules(comparison: Comparison) -> Iterator[list[str]]:
     """Yield status and sentence of each rule that changed, the worse ones first."""
-    for status in (Status.WORSE, Status.NOT_COMPARED, Status.BETTER):
-        for change in comparison.rules:
-            if change.status is status:
-                reason = f": {change.reason}" if change.reason else ""
-                yield [status.value, phrases.rule_states(change) + reason]
+    for change in comparison.rules:
+        if change.status is not Status.SAME or change.is_eased:
+            reason = f": {change.reason}" if change.reason else ""
+            yield [change.status.value, phrases.rule_states(change) + reason]
 
 
 def _change(

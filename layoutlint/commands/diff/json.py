@@ -45,7 +45,8 @@ class Document(JsonObject, frozen=True, tag_field="schema", tag="layoutlint/diff
     new: SideJson
     """The new input."""
     structs: Sequence[StructJson]
-    """Sorted by name."""
+    """Those on which a rule got worse come first, then others with rules, then the largest changes of size.
+    Added ones are the last."""
     rules: Sequence[RuleJson]
     """All rules that judged a struct in one of the inputs; guesses only if they changed."""
     variables: VariablesJson | None

@@ -27,7 +27,7 @@ _MOST_IN_BLOCK = 6_000
 """Characters of the details of one struct or rule, so that one cannot crowd out the others."""
 _Part = Callable[[], str]
 """Makes a part of the comment."""
-_SYMBOLS = {Status.WORSE: "❌ worse", Status.BETTER: "✅ better"}
+_SYMBOLS = {Status.WORSE: "❌ worse", Status.BETTER: "✅ better", Status.SAME: "for fewer fields"}
 
 
 def render(comparison: Comparison) -> str:
@@ -147,7 +147,7 @@ def _refusals(comparison: Comparison) -> Iterator[str]:
 
 def _idle_rules(comparison: Comparison) -> Iterator[str]:
     if comparison.idle_rules:
-        rows = phrases.idle_rules(comparison.idle_rules, lists_excluded=True)
+        rows = phrases.idle_rules(comparison.idle_rules)
         yield "\n" + _details("rules that compare nothing", map(text, rows))
 
 

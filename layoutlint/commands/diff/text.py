@@ -86,13 +86,18 @@ def _refusals(rows: tuple[NotCompared, ...], width: int, verbose: bool) -> Itera
 
 
 def _idle_rules(comparison: Comparison, width: int, verbose: bool) -> Iterator[Line]:
-    rows = list(phrases.idle_rules(comparison.idle_rules, verbose))
-    if rows:
-        yield line(("rules that compare nothing", "bold"))
-    for row in rows:
-        yield from paragraph("  ", row, width)
-    if rows:
+    rules = comparison.idle_rules
+    if not rules:
+        return
+    if not verbose:
+        text = f"{quantity(len(rules), 'rule')} {'compares' if len(rules) == 1 else 'compare'} nothing"
+        yield from paragraph("", f"{text} (-v says why)", width)
         yield line()
+        return
+    yield line(("rules that compare nothing", "bold"))
+    for row in phrases.idle_rules(rules):
+        yield from paragraph("  ", row, width)
+    yield line()
 
 
 def _rule(change: RuleChange, width: int) -> Iterator[Line]:
