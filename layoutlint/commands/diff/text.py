@@ -28,6 +28,8 @@ _MOST_RETYPED = 3
 _MOST_VARIABLES = 8
 _MOST_NAMES = 6
 _MOST_LIKELY = 10
+_MOST_IDLE = 3
+"""The number of rules that compare nothing up to which each is named."""
 _STYLES = {Status.WORSE: "bold red", Status.BETTER: "bold green"}
 
 
@@ -89,14 +91,12 @@ def _idle_rules(comparison: Comparison, width: int, verbose: bool) -> Iterator[L
     rules = comparison.idle_rules
     if not rules:
         return
-    if not verbose:
-        text = f"{quantity(len(rules), 'rule')} {'compares' if len(rules) == 1 else 'compare'} nothing"
-        yield from paragraph("", f"{text} (-v says why)", width)
-        yield line()
-        return
-    yield line(("rules that compare nothing", "bold"))
-    for row in phrases.idle_rules(rules):
-        yield from paragraph("  ", row, width)
+    if verbose or len(rules) <= _MOST_IDLE:
+        yield line(("rules that compare nothing", "bold"))
+        for row in phrases.idle_rules(rules):
+            yield from paragraph("  ", row, width)
+    else:
+        yield from paragraph("", f"{len(rules):,} rules compare nothing (-v says why)", width)
     yield line()
 
 
