@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
+from fractions import Fraction
 
 from layoutlint.comparison.edits import outline
 from layoutlint.comparison.standings import Key, Standing, Status, compare_standings, finding_key, standing
 from layoutlint.judgement.finding import Finding, State
+from layoutlint.judgement.line_sharing import list_shared_lines
 from layoutlint.judgement.rule import Severity
-from layoutlint.judgement.verdict import Outcome
-from layoutlint.model.record import Record, field
+from layoutlint.judgement.verdict import Outcome, SharedLine, Verdict
+from layoutlint.model.record import Record, field, replace
+from layoutlint.phrases import percent, quantity
 
 
 class Entry(Record, frozen=True):
@@ -60,13 +63,42 @@ class Acceptance(Record, frozen=True):
     instances: tuple[Instance, ...]
     idle: tuple[Entry, ...] = field(default=())
 
-    def states(self, count: int) -> list[State | None]:
-        """Return the state of each of `count` findings; None for one that a baseline cannot have."""
-        states: list[State | None] = [None] * count
-        for instance in self.instances:
-            for number in instance.numbers:
-                states[number] = instance.state
-        return states
+    def with_states(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """Yield the findings of the run with their states; None for one that a baseline cannot have.
+
+        Of one that is worse than accepted, the pairs of fields that are new or share a line more often come
+        first, and the others are counted.
+        """
+        instances = {number: instance for instance in self.instances for number in instance.numbers}
+        for number, finding in enumerate(findings):
+            instance = instances.get(number)
+            if instance is None:
+                yield finding
+            elif instance.entry is None or instance.state is not State.WORSE:
+                yield replace(finding, state=instance.state)
+            else:
+                verdict = _with_new_pairs_first(finding.verdict, instance.entry.standing)
+                yield replace(finding, state=instance.state, verdict=verdict)
+
+
+def _with_new_pairs_first(verdict: Verdict, accepted: Standing) -> Verdict:
+    before = {pair.key: pair.share for pair in accepted.pairs}
+    new, old = list[SharedLine](), list[SharedLine]()
+    for pair in verdict.shared:
+        was = before.get((pair.first, pair.second, bool(pair.distance)), Fraction(0))
+        if Fraction(len(pair.bases), verdict.total or 1) <= was:
+            old.append(pair)
+        else:
+            earlier = f" (before: {percent(float(was))} of them)" if was else ""
+            new.append(replace(pair, sentence=pair.sentence + earlier))
+    if not (new and before):
+        return verdict
+    first = {path for pair in new for path in (pair.first, pair.second)}
+    evidence = sorted(verdict.evidence, key=lambda place: place.path not in first)
+    told = "; ".join(pair.sentence for pair in new)
+    rest = f"; {quantity(len(old), 'pair')} as before" if old else ""
+    message = verdict.message.replace(list_shared_lines(verdict.shared), f"new: {told}{rest}")
+    return replace(verdict, message=message, evidence=tuple(evidence), shared=(*new, *old))
 
 
 def can_be_accepted(finding: Finding) -> bool:

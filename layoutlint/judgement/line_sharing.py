@@ -171,14 +171,15 @@ def judge_apart(
         return kept_verdict
     total, unit = len(placements.bases), placements.unit
     worst = sorted(violations, key=lambda pair: -len(violations[pair]))
-    sentences = [
-        f"{say(a)} shares a {unit} with {say(b)} {placements_phrase(len(violations[a, b]), total)}"
-        for a, b in worst
-    ]
-    sentences += [
-        f"{say(a)} shares a {unit} with {say(b)} of the next {row.item}, {row.step} bytes on, "
-        f"{placements_phrase(len(across[a, b, row]), total)}"
-        for a, b, row in sorted(across, key=lambda met: -len(across[met]))
+
+    def share(a: Place, b: Place, at: tuple[int, ...], distance: int = 0, which: str = "") -> SharedLine:
+        sentence = f"{say(a)} shares a {unit} with {say(b)}{which} {placements_phrase(len(at), total)}"
+        return SharedLine(a.path, b.path, at, distance, sentence)
+
+    shared = [share(a, b, violations[a, b]) for a, b in worst]
+    shared += [
+        share(a, b, at, row.step, f" of the next {row.item}, {row.step} bytes on,")
+        for (a, b, row), at in sorted(across.items(), key=lambda met: -len(met[1]))
     ]
     bases = placements.bases_in_any(
         (
@@ -187,11 +188,14 @@ def judge_apart(
         )
     )
     places = dict.fromkeys(place for a, b in (*worst, *((a, b) for a, b, _ in across)) for place in (a, b))
-    message = prefix + first_few(sentences, "pair") + suffix
+    message = prefix + list_shared_lines(shared) + suffix
     verdict = judge(placements, bases, message, tuple(places), _advice(worst, list(across), placements))
-    shared = [SharedLine(a.path, b.path, violations[a, b]) for a, b in worst]
-    shared += [SharedLine(a.path, b.path, at, row.step) for (a, b, row), at in across.items()]
     return replace(verdict, shared=tuple(shared))
+
+
+def list_shared_lines(pairs: Iterable[SharedLine]) -> str:
+    """Return what a message says of the pairs of a verdict."""
+    return first_few([pair.sentence for pair in pairs], "pair")
 
 
 _CrossPair = tuple[Place, Place, ObjectRow]

@@ -59,6 +59,8 @@ class SharedLine(Record, frozen=True):
     """The bases at which they do."""
     distance: int = 0
     """Bytes from the object with the first to that with the second; 0 for one object."""
+    sentence: str = ""
+    """How the message states it."""
 
 
 class Verdict(Record, frozen=True):

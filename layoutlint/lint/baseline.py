@@ -45,9 +45,9 @@ def apply(report: Report, entries: Iterable[Entry], file: str, options: Options)
 def set_states(report: Report, entries: Iterable[Entry], file: str, options: Options) -> Report:
     """Return the same with the findings in their order of before."""
     comparison = compare(report, entries, options)
-    flat = list(_pair_with_builds(report))
-    states = iter(comparison.acceptance.states(len(flat)))
-    findings = [_with_state(finding, states) for finding in report.findings]
+    flat = (finding for _, finding in _pair_with_builds(report))
+    stated = comparison.acceptance.with_states(flat)
+    findings = [_with_state(finding, stated) for finding in report.findings]
     counting = [each for f in findings for each in ([one for _, one in f.builds] if f.builds else [f])]
     use = BaselineUse(
         file, tuple(sorted(entry.label for entry in comparison.unneeded)), len(comparison.not_judged)
@@ -66,16 +66,16 @@ def _pair_with_builds(report: Report) -> Iterator[tuple[str, Finding]]:
         yield from finding.builds or (("", finding),)
 
 
-def _with_state(finding: Finding, states: Iterator[State | None]) -> Finding:
-    """Return a finding with its next state, or with those in its builds.
+def _with_state(finding: Finding, stated: Iterator[Finding]) -> Finding:
+    """Return a finding as the next of `stated` has it, or with those of its builds.
 
     The finding of the worst build that is not accepted is shown.
     """
     if not finding.builds:
-        return replace(finding, state=next(states))
-    builds = sort_worst_first((name, replace(each, state=next(states))) for name, each in finding.builds)
-    stated = {each.state for _, each in builds}
-    state = next((state for state in _WORST_FIRST if state in stated), None)
+        return next(stated)
+    builds = sort_worst_first((name, next(stated)) for name, _ in finding.builds)
+    states = {each.state for _, each in builds}
+    state = next((state for state in _WORST_FIRST if state in states), None)
     return replace(builds[0][1], builds=tuple(builds), state=state)
 
 

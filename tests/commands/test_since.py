@@ -47,6 +47,35 @@ def check_since(folder: Path, *words: str, cwd: Path | None = None):
     return done.returncode, report, done.stderr
 
 
+PAIRS = RULE.format(id="q-apart", struct="q").replace('["b"]', '["b", "c", "d", "e", "f", "g"]')
+NEW_PAIRS = {
+    # the members, before and after; what the message says
+    "one more": (
+        "long a, b, c, d, e; char pad[64]; long f, g;", "long a, b, c, d, e, f; char pad[56]; long g;",
+        "new: `a` at 0..7 shares a line with `f` at 40..47 in 3 of 8 placements; 4 pairs as before"),
+    "all are listed": (
+        "long a, b; char pad[64]; long c, d, e, f, g;", "long a, b, c, d, e, f, g;",
+        "new: `a` at 0..7 shares a line with `c` at 16..23 in 6 of 8 placements; `a` at 0..7 shares a line with `d` at 24..31 in 5 of 8 placements; "
+        "`a` at 0..7 shares a line with `e` at 32..39 in 4 of 8 placements; `a` at 0..7 shares a line with `f` at 40..47 in 3 of 8 placements; "
+        "`a` at 0..7 shares a line with `g` at 48..55 in 2 of 8 placements; 1 pair as before"),
+    "more often": (
+        "long a, b, c; char pad[64]; long d, e, f, g;", "long a, c, b; char pad[64]; long d, e, f, g;",
+        "new: `a` at 0..7 shares a line with `c` at 8..15 in 7 of 8 placements (before: 75.00% of them); 1 pair as before"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NEW_PAIRS)
+def test_new_pairs_come_first(tmp_path, name):
+    before, after, message = NEW_PAIRS[name]
+    commit(tmp_path, "before", {"layoutlint.toml": PAIRS, "q.h": f"struct q {{ {before} }};\n"})
+    commit(tmp_path, "change", {"q.h": f"struct q {{ {after} }};\n"})
+    code, report, _ = check_since(tmp_path, "HEAD~1")
+    (finding,) = report["findings"]
+    assert (code, finding["state"], finding["message"]) == (1, "worse", message)
+    first = message.split("`")[3]
+    assert [each["path"] for each in finding["fields"]][:2] == ["a", first]
+
+
 @pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", CASES)
 def test_changes(tmp_path, name):
