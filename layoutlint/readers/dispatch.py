@@ -201,8 +201,11 @@ def _read_elf(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         if reader and image.has(reader):
             reading = _with_build(_read_image(image, reader, wanted, options), image, image, options)
             return _with_variables(reading, (image,), wanted, options)
-        from layoutlint.readers.elf import debug_files
+        from layoutlint.readers.elf import debug_files, source_files
 
+        if not options.reader and source_files.is_empty_object(image):
+            note = "has neither code nor data, nor debug information"
+            return Reading(path, "dwarf", image.target, (), notes=(note,))
         try:
             debug_image = debug_files.debug_file(image, reader, options)
         except ReadError:

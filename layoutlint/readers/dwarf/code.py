@@ -13,12 +13,14 @@ from typing import Final
 
 from layoutlint.model.record import Record
 from layoutlint.readers import frames
-from layoutlint.readers.dwarf.format.unit import Unit
+from layoutlint.readers.dwarf.format.constants import tag
+from layoutlint.readers.dwarf.format.unit import NAME, Unit
 from layoutlint.readers.dwarf.ranges import Range, Ranges
 from layoutlint.readers.elf.elf_file import Image
 from layoutlint.readers.elf.headers import Section
-from layoutlint.readers.elf.source_files import functions
+from layoutlint.readers.elf.source_files import functions, shared_objects
 
+_VARIABLE: Final = tag("variable")
 _EXECUTABLE: Final = 4  # SHF_EXECINSTR
 _LINKED: Final = re.compile(r"^\.(?:init|fini|i?plt(?:\..*)?|glink|stub|MIPS\.stubs|thunks?)$")
 """Sections that linkers create, and sections with parts of two functions of the C library."""
@@ -68,6 +70,22 @@ def find_undescribed(image: Image, units: Iterable[Unit], by_symbols: bool) -> U
     lacking = (start for start in sorted(starts) if start not in described)
     lacking = (start for start in lacking if _is_of_unit(image, sections, start))
     return UndescribedCode(tuple(_function_names(image, list(lacking))), is_known)
+
+
+def has_undescribed_data(image: Image, units: Iterable[Unit]) -> bool:
+    """Return whether a symbol names data that no unit declares. Raises ReadError and DAMAGE likewise."""
+    names = {each.name for each in shared_objects(image) if each.size and not _LIBRARY.match(each.name)}
+    for unit in units if names else ():
+        try:
+            plan, _, end = unit.root
+            names -= {
+                unit.text(child, values, NAME)
+                for child, values, _ in (unit.children(plan, end) if plan.has_children else ())
+                if child.tag == _VARIABLE
+            }
+        finally:
+            unit.forget()
+    return bool(names)
 
 
 def _function_names(image: Image, starts: list[int]) -> Iterator[str]:

@@ -253,6 +253,8 @@ class Collector:
             return ()  # an unreadable part fails the run, and may be the part that seems to be missing
         lines = [self._image.span(name) for name in (".debug_line_str", ".debug_line", ".debug_str")]
         sources = self._omissions.sources(source_files(self._image), lines)
+        if sources.silent and self._describes_all():
+            sources = sources.without_silent()
         own = tuple(self._omissions.list_omissions(sources, self._find_undescribed_code(sources)))
         return own + self._merged_omissions() + self.foreign_omissions()
 
@@ -268,6 +270,17 @@ class Collector:
         if not isinstance(selection, Selection) or not self._skipped:
             return ()
         return tuple(self._omissions.list_foreign(selection.layouts()))
+
+    def _describes_all(self) -> bool:
+        """Return whether units describe all code and data of a linked program."""
+        if self._image.is_kernel or self._image.is_relocatable:
+            return False
+        try:
+            found = code.find_undescribed(self._image, self._index.units, by_symbols=True)
+            is_all_code = found.is_known and not found.names
+            return is_all_code and not code.has_undescribed_data(self._image, self._index.units)
+        except (ReadError, *DAMAGE):
+            return False
 
     def _find_undescribed_code(self, sources: SourceNames) -> UndescribedCode | None:
         """Return the code that no unit describes; None if it proves nothing."""

@@ -173,6 +173,8 @@ class SourceNames(Record, frozen=True):
     """Units of other languages, also without debug information."""
     why: str = ""
     """Why symbols do not name all sources; empty if they do."""
+    silent: tuple[str, ...] = ()
+    """The compiled ones without a local function or object, which can be empty after `#ifdef`."""
 
     @property
     def can_hide(self) -> bool:
@@ -183,6 +185,11 @@ class SourceNames(Record, frozen=True):
         """
         return not self.compiled and bool(self.why or not self.others)
 
+    def without_silent(self) -> SourceNames:
+        """Return the sources without silent ones, which are known to be empty."""
+        left = Counter(self.compiled) - Counter(self.silent)
+        return replace(self, compiled=tuple(left.elements()), silent=())
+
 
 def _classify_sources(
     files: Sequence[SourceFile] | None, names: Counter[str], lines: Sequence[Span]
@@ -192,7 +199,7 @@ def _classify_sources(
     units = _Units(names)
     names_in_order = [file.name for file in files]
     first = names_in_order.index(_COMPILER) if _COMPILER in names_in_order else 0
-    start_up, compiled, other_sources = [], [], []
+    start_up, compiled, silent, other_sources = [], [], [], []
     for number, file in enumerate(files):
         if units.take(file.name):
             continue
@@ -200,10 +207,12 @@ def _classify_sources(
             start_up.append(file.name)
         elif _is_compiled(file, lines):
             compiled.append(file.name)
+            silent += [] if file.has_typed_symbols else [file.name]
         elif file.name and not file.name.endswith(_OBJECTS):
             other_sources.append(file.name)
     why = "" if units.are_all_named else "its symbol table does not name all sources"
-    return SourceNames(tuple(compiled), tuple(dict.fromkeys(start_up)), tuple(other_sources), why)
+    starting = tuple(dict.fromkeys(start_up))
+    return SourceNames(tuple(compiled), starting, tuple(other_sources), why, tuple(silent))
 
 
 def _code_omissions(code: UndescribedCode, sources: SourceNames) -> Iterator[Omission]:

@@ -13,11 +13,13 @@ from typing import Final, Literal
 
 from layoutlint.model.record import Record
 from layoutlint.readers.elf.elf_file import Image
-from layoutlint.readers.elf.headers import DYNAMIC_SYMBOLS, SYMBOLS, Section
+from layoutlint.readers.elf.headers import DYNAMIC_SYMBOLS, NOTE, SYMBOLS, Section
 
 _SIZE_64, _INFO_64, _SIZE_32, _INFO_32 = 24, 4, 16, 12
 _OBJECT, _FUNCTION, _FILE = b"\x01", b"\x02", b"\x04"
 """st_info of local symbols: STB_LOCAL is 0 in the upper half."""
+_SECTION: Final = 3  # STT_SECTION
+_ALLOCATED: Final = 2  # SHF_ALLOC
 _LONGEST: Final = 1 << 12
 
 
@@ -53,34 +55,65 @@ def source_files(image: Image) -> tuple[SourceFile, ...] | None:
     return tuple(files)
 
 
-class FunctionSymbol(Record, frozen=True):
-    """A function named by a symbol."""
+def is_empty_object(image: Image) -> bool:
+    """Return whether an object file has neither code nor data: its source is empty after `#ifdef`.
+
+    Compilers write no debug information for it. Objects for link-time optimisation define a symbol.
+    """
+    if not image.is_relocatable or any(
+        header.flags & _ALLOCATED and header.size and header.type != NOTE for header in image.headers
+    ):
+        return False
+    table = _table(image, SYMBOLS)
+    entries = () if table is None else _entries(image, table)
+    return all(kind & 0xF in (_SECTION, _FILE[0]) or not section for _, kind, section, _, _ in entries)
+
+
+class TypedSymbol(Record, frozen=True):
+    """A function or an object named by a symbol."""
 
     name: str
+    """The name, without a version."""
     address: int
     """Its address; in an object file, relative to its section."""
     size: int
     """In bytes; 0 if the symbol does not state it."""
 
 
-def functions(image: Image) -> Iterator[FunctionSymbol]:
+def functions(image: Image) -> Iterator[TypedSymbol]:
     """Yield the functions of the symbol table, or without one those that other files can call.
 
     Raises ReadError for a damaged table.
     """
+    yield from (symbol for _, symbol in _typed_symbols(image, _FUNCTION[0]))
+
+
+def shared_objects(image: Image) -> Iterator[TypedSymbol]:
+    """Yield the data that symbols name and that several units can use. Raises ReadError likewise."""
+    yield from (symbol for binding, symbol in _typed_symbols(image, _OBJECT[0]) if binding)
+
+
+def _typed_symbols(image: Image, wanted: int) -> Iterator[tuple[int, TypedSymbol]]:
+    """Yield symbols of a type, each with its binding: 0 for local ones."""
     table = _table(image, SYMBOLS) or _table(image, DYNAMIC_SYMBOLS)
     if table is None:
         return
     strings = image.raw(image.headers[table.link])
+    for name, kind, section, address, size in _entries(image, table):
+        if kind & 0xF == wanted and 0 < section < len(image.headers):
+            text = bytes(strings[name : name + _LONGEST]).partition(b"\0")[0].partition(b"@")[0]
+            yield kind >> 4, TypedSymbol(text.decode(errors="replace"), address, size)
+
+
+def _entries(image: Image, table: Section) -> Iterator[tuple[int, int, int, int, int]]:
+    """Yield the position of the name, the binding and type, section, address and size of each symbol."""
     order = "<" if image.little_endian else ">"
     shape = struct.Struct(order + ("IBxHQQ" if image.bits == 64 else "IIIBxH"))
     content = image.raw(table)
     for entry in shape.iter_unpack(content[: len(content) // shape.size * shape.size]):
         name, *numbers = entry
         kind, section, address, size = numbers if image.bits == 64 else (*numbers[2:], *numbers[:2])
-        if kind & 0xF == _FUNCTION[0] and 0 < section < len(image.headers):
-            text = bytes(strings[name : name + _LONGEST]).partition(b"\0")[0]
-            yield FunctionSymbol(text.decode(errors="replace"), address, size)
+        yield name, kind, section, address, size
 
 
 def _table(image: Image, kind: int) -> Section | None:

@@ -23,8 +23,11 @@ severity = "error"
 why = "a reader takes it in one access"
 """
 GOOD = "struct q { long a, b; }; struct q good; int main(void) { return good.a; }\n"
-OTHER = """struct q { char c[60]; __int128 a; } __attribute__((packed)); struct q other;
-#ifdef ALONE
+OTHER = """#ifndef EMPTY
+struct q { char c[60]; __int128 a; } __attribute__((packed)); struct q other;
+#endif
+#ifdef EMPTY
+#elif defined(ALONE)
 int f(void) { return other.a; }
 #elif !defined(DATA)
 static int k; int f(void) { return other.a + k++; }
@@ -117,6 +120,13 @@ UNITS = {
     "an object without local symbols": (
         "gcc -g -c a.c; gcc -c b.c; ld -r -x a.o b.o -o out", "1 function without debug information: f",
     ),
+    "an empty unit": ("gcc -g -c a.c; gcc -DEMPTY -c b.c" + TWO, ""),
+    "an empty unit with -g": ("gcc -g -c a.c; gcc -g -DEMPTY -c b.c" + TWO, ""),
+    "an empty unit, clang and lld": ("clang -g -c a.c; clang -DEMPTY -c b.c; clang -fuse-ld=lld a.o b.o -o out", ""),
+    "an empty unit in a library": ("gcc -g -fPIC -c a.c; gcc -DEMPTY -c b.c; gcc -shared a.o b.o -o out", ""),
+    "an empty object": ("gcc -g -c a.c; gcc -DEMPTY -c b.c; ar rc out a.o b.o", ""),
+    "global data only": ("gcc -g -c a.c; gcc -DDATA -c b.c" + TWO, "1 C unit without debug information: b.c"),
+    "a global function only": ("gcc -g -c a.c; gcc -DALONE -c b.c" + TWO, "1 C unit without debug information: b.c"),
     "link-time optimisation": ("gcc -g -flto -c a.c; gcc -g -flto -c b.c; gcc -flto -g a.o b.o -o out", ""),
 }  # fmt: skip
 
@@ -185,6 +195,18 @@ def test_units(tmp_path, steps, expected):
     assert reasons(found) == ([expected] if expected else [])
     at_risk = [finding["outcome"] for finding in found["findings"]]
     assert found["exit"] == (1 if at_risk else 3 if expected else 0)
+
+
+@pytest.mark.parametrize(("text", "flags", "is_empty"), [
+    ("", "", True), ("typedef int never; int f(void); extern int x;", "-fPIC", True), ("int x;", "-fcommon", False),
+    ("int x;", "", False), ("int f(void) { return 1; }", "", False), ("int f(void) { return 1; }", "-flto", False), ("", "-flto", False),
+    ('asm(".data; .byte 1");', "", False),
+])  # fmt: skip
+def test_an_object_without_debug_information(tmp_path, text, flags, is_empty):
+    """An empty one is read: it defines nothing."""
+    done = run("check", build(tmp_path, f"gcc {flags} -c a.c -o out", a_c=text), "--pack", "generic")
+    assert done.returncode == 3  # nothing was judged
+    assert ("has neither code nor data" in done.stdout, "debug file" not in done.stdout) == (is_empty, is_empty)
 
 
 def test_a_struct_of_a_header_that_c_plus_plus_reads_too(tmp_path):

@@ -15,7 +15,7 @@ from layoutlint.readers.dwarf.format.constants import attribute, tag
 from layoutlint.readers.dwarf.omissions import Omissions, SourceNames, Traits
 from layoutlint.readers.elf import source_files
 from layoutlint.readers.elf.headers import DYNAMIC_SYMBOLS, SYMBOLS
-from layoutlint.readers.elf.source_files import FunctionSymbol, SourceFile
+from layoutlint.readers.elf.source_files import SourceFile, TypedSymbol
 from layoutlint.readers.elf.span import Span
 from tests.harness.whole import whole_lines
 
@@ -236,7 +236,7 @@ NAMES = ["main", "f", "__libc_csu_init", "_start", "_init", "_Exit", "_initialis
 @pytest.mark.parametrize("starts", [(), (0x201,), (0x201, 0x240, 0x250, 0x105), (0x240, 0x700)])
 @pytest.mark.parametrize("ranges", [(), ((0x200, 0x204),)])
 def test_undescribed_code(by_symbols, relocatable, starts, ranges, monkeypatch, golden_row):
-    named = [FunctionSymbol(name, 0x240 + 4 * number, number % 3) for number, name in enumerate(NAMES)]
+    named = [TypedSymbol(name, 0x240 + 4 * number, number % 3) for number, name in enumerate(NAMES)]
     monkeypatch.setattr(code, "functions", lambda image: iter(named))
     monkeypatch.setattr(code, "_ranges", lambda image, units: iter(ranges))
     monkeypatch.setattr(frames, "starts", lambda image: starts)
@@ -245,7 +245,7 @@ def test_undescribed_code(by_symbols, relocatable, starts, ranges, monkeypatch, 
 
 
 def test_names_of_functions_of_libraries(monkeypatch):
-    monkeypatch.setattr(code, "functions", lambda image: iter([FunctionSymbol(name, number, 1) for number, name in enumerate(NAMES)]))
+    monkeypatch.setattr(code, "functions", lambda image: iter([TypedSymbol(name, number, 1) for number, name in enumerate(NAMES)]))
     assert list(code._function_names(image(), [*range(len(NAMES)), 0x99])) == ["main", "f", "_initialise", "frame_dummy2", "statx", "0x99"]
 
 
@@ -269,7 +269,7 @@ def test_files_and_functions_of_symbol_tables(bits, order):
     made = SimpleNamespace(bits=bits, little_endian=order == "<", headers=headers, raw=lambda header: memoryview(contents[id(header)]))
     long = "n" * 4096
     assert source_files.source_files(made) == tuple(SourceFile(name, typed) for name, typed in (("a.c", False), ("b.c", True), ("a.c", True), (long, False), ("b.c", False)))
-    assert list(source_files.functions(made)) == [FunctionSymbol("f", 0x10, 3), FunctionSymbol("", 0x10, 3), FunctionSymbol("f", 0x10, 3)]
+    assert list(source_files.functions(made)) == [TypedSymbol("f", 0x10, 3), TypedSymbol("", 0x10, 3), TypedSymbol("f", 0x10, 3)]
     contents[id(headers[3])] = content[:-1]
     assert len(list(source_files.functions(made))) == 3
     headers[3].type = DYNAMIC_SYMBOLS
