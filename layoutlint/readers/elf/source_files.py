@@ -20,6 +20,7 @@ _OBJECT, _FUNCTION, _FILE = b"\x01", b"\x02", b"\x04"
 """st_info of local symbols: STB_LOCAL is 0 in the upper half."""
 _SECTION: Final = 3  # STT_SECTION
 _ALLOCATED: Final = 2  # SHF_ALLOC
+_LINK: Final = ".gnu_debuglink"
 _LONGEST: Final = 1 << 12
 
 
@@ -58,10 +59,12 @@ def source_files(image: Image) -> tuple[SourceFile, ...] | None:
 def is_empty_object(image: Image) -> bool:
     """Return whether an object file has neither code nor data: its source is empty after `#ifdef`.
 
-    Compilers write no debug information for it. Objects for link-time optimisation define a symbol.
+    Compilers write no debug information for it. Objects for link-time optimisation define a symbol, and
+    one with a debug file names that.
     """
     if not image.is_relocatable or any(
-        header.flags & _ALLOCATED and header.size and header.type != NOTE for header in image.headers
+        header.size and header.type != NOTE and (header.flags & _ALLOCATED or header.name == _LINK)
+        for header in image.headers
     ):
         return False
     table = _table(image, SYMBOLS)
