@@ -1,4 +1,5 @@
-"""Compiles every module that has a `.pxd` beside it or is a `.pyx`; setup.cfg has all else about the package.
+"""Compiles every module that has a `.pxd` beside it or is a `.pyx`, and makes the man pages.
+setup.cfg has all else about the package.
 
 A compiled module and its source give the same results, so an installation never fails for want of a compiler,
 of Python's headers or of Cython: the source is installed as well, and runs where there is no compiled module.
@@ -7,14 +8,19 @@ Compiled modules know how the others lay out their objects, so that all of them 
 """
 
 import hashlib
+import logging
 import os
 import shutil
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError
+
+from distutils.command.install_data import install_data  # isort: skip  # setuptools brings it
 
 ROOT = Path(__file__).resolve().parent
 
@@ -156,6 +162,19 @@ class Build(build_ext):
             return translate(ext.name, list(ext.sources), made_of, self.build_temp)
 
 
+class Manual(install_data):
+    """Puts the man pages, which it makes from the help texts, into wheels; editable ones have no data."""
+
+    def run(self) -> None:
+        """Install what could be made: a package without pages works as well."""
+        folder = Path(self.get_finalized_command("build").build_temp) / "man"
+        words = [sys.executable, "-m", "layoutlint.commands.man_pages", str(folder.resolve())]
+        if subprocess.run(words, cwd=ROOT).returncode:
+            logging.warning("without man pages")
+        self.data_files = [("share/man/man1", sorted(map(str, folder.glob("*.1"))))]
+        super().run()
+
+
 def extensions() -> list[Extension]:
     """What to compile, and whether it may fail."""
     choice = os.environ.get("LAYOUTLINT_COMPILE", "")
@@ -167,4 +186,6 @@ def extensions() -> list[Extension]:
 
 
 if __name__ == "__main__":  # tests load this file for `modules`, `mark` and `SHARED`
-    setup(ext_modules=extensions(), cmdclass={"build_ext": Build})
+    # The pages are named once they are made; without any name, setuptools would not ask for them.
+    pages = [("share/man/man1", [])]
+    setup(ext_modules=extensions(), data_files=pages, cmdclass={"build_ext": Build, "install_data": Manual})
