@@ -21,6 +21,8 @@ from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
 from layoutlint.model.wanted import Wanted
+from layoutlint.readers.clang import copied_flags
+from layoutlint.readers.clang.flags import make_absolute
 from layoutlint.workers.child import HAS_PROCESSES, Lost
 from layoutlint.workers.pool import map_ordered, processors
 
@@ -34,7 +36,7 @@ class SideInput(Record, frozen=True):
     folder: str | None = None
     """The folder in which the paths stand and are shown; None for the working folder."""
     copy: TreeCopy | None = None
-    """The copy of a repository that the folder is; None if it is none."""
+    """The copy of a tree that the folder is; None if it is none."""
 
 
 class Compared(Mode, frozen=True):
@@ -108,8 +110,13 @@ def _read_side(
     if not side.paths:
         return Side(side.label, Report((), (), (), Coverage(0, 0, 0), EXIT_KEPT), (), is_absent=True)
     if side.folder is not None:
+        words, here = copied_flags.with_absolute_build(options.read.flags), os.getcwd()
+        if side.copy is None:
+            flags = make_absolute(words, here)
+        else:
+            flags = copied_flags.flags_for_copy(side.copy, words, here)
         os.chdir(side.folder)
-        options = replace(options, read=replace(options.read, copy=side.copy))
+        options = replace(options, read=replace(options.read, copy=side.copy, flags=flags))
     inputs = run.read(side.paths, packs, kernel_packs, options)
     report = run.report(inputs, packs, kernel_packs, options)
     selected = tuple(struct for struct in inputs.compared if options.selection.has(struct))

@@ -245,7 +245,8 @@ def names_in_base(commit: Commit, base: BaseRun, paths: tuple[str, ...]) -> froz
 
 def _options_in_base(base: BaseRun, change: ChangeScope) -> Options:
     """Return the options in a base, where no rule must judge a struct."""
-    read = replace(base.options.read, flags=_flags(base), progress=no_progress, cache=False)
+    flags = copied_flags.with_absolute_build(base.options.read.flags)
+    read = replace(base.options.read, flags=flags, progress=no_progress, cache=False)
     return replace(base.options, read=read, mode=replace(change, demands=(), is_whole=False))
 
 
@@ -387,13 +388,4 @@ def _unknown_in_base(findings: Iterable[Finding], base: BaseFindings, label: str
         Unread(f"{label}:{finding.place.file}", f"{finding.rule.id} on {key[1]} could not be judged there")
         for finding in new
         if (key := finding_key(finding)) in unknown
-    )
-
-
-def _flags(base: BaseRun) -> tuple[str, ...]:
-    """Return the compiler flags, with the absolute path of the folder in which a kernel is built."""
-    build = "O="
-    return tuple(
-        build + os.path.abspath(flag.removeprefix(build)) if flag.startswith(build) else flag
-        for flag in base.options.read.flags
     )

@@ -336,3 +336,75 @@ class TestBareRepositories:
         os.chown(bare[0], 1234, 1234)
         done = run("diff", "--git", "HEAD..HEAD", "--rules", "../rules.toml", cwd=bare[0])
         assert (done.returncode, "belongs to another user" in done.stderr) == (2, True), done.stderr
+
+
+WIDTH = {"inc/width.h": "#define WIDTH %d\n", "sub/s.h": '#include "width.h"\nstruct s { long a; char pad[WIDTH]; long z; };\n'}
+FLAGS = {
+    # the folder in which the command runs, the path of the header from there, the flags
+    "at the top": (".", "sub/s.h", ("--", "-Iinc")),
+    "in a sub folder": ("sub", "s.h", ("--", "-I../inc")),
+    "in a sub folder, with a response file": ("sub", "s.h", ("--", "@../flags")),
+    "in a database": (".", "sub/s.h", ()),
+}
+
+
+def with_width(folder: Path, width: int) -> dict[str, str]:
+    database = [{"directory": str(folder), "file": "sub/a.c", "arguments": ["gcc", "-Iinc", "-c", "sub/a.c"]}]
+    more = {"sub/a.c": '#include "s.h"\nstruct s one;\n', "compile_commands.json": json.dumps(database), "flags": f"-I{folder}/inc"}
+    return {"inc/width.h": WIDTH["inc/width.h"] % width, "sub/s.h": WIDTH["sub/s.h"], **more}
+
+
+@pytest.mark.parametrize("form", ["--git", "--patch"])
+@pytest.mark.parametrize(("at", "header", "flags"), FLAGS.values(), ids=FLAGS)
+def test_paths_in_flags_are_those_of_each_side(tmp_path, form, at, header, flags):
+    """A width in a header, which flags lead to, changes from 64 to 8."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    commit(tree, "wide", with_width(tree, 64))
+    commit(tree, "narrow", with_width(tree, 8))
+    if form == "--git":
+        words = ("--git", "HEAD~1..HEAD", header)
+    else:
+        (tmp_path / "patch").write_text(git(tree, "diff", "HEAD~1..HEAD") + "\n")
+        git(tree, "checkout", "-q", "HEAD~1")
+        words = ("--patch", str(tmp_path / "patch"), str(Path("..") if at == "sub" else Path(".")))
+    done = run("diff", *words, "--format", "json", *flags, cwd=tree / at)
+    (changed,) = (each for each in json.loads(done.stdout)["structs"] if each["name"] == "s")
+    assert changed["size"] == [80, 24], done.stderr
+
+
+KERNEL = {
+    "Makefile": "VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 2\n", "include/linux/kconfig.h": "", "include/linux/compiler_types.h": "",
+    "arch/x86/include/asm/x.h": "", ".gitignore": ".config\ngenerated\nbuild\n", "include/linux/ring.h": "struct ring { long head; char pad[64]; };\n",
+}  # fmt: skip
+BUILT = {".config": "CONFIG_X86_64=y\n", "include/generated/autoconf.h": "#define CONFIG_X86_64 1\n"}
+BUILDS = {
+    # where the kernel is built, the words that name it; whether it is found
+    "nowhere": ("", (), False), "in place": (".", (), True), "in build": ("build", (), True), "another folder": ("../out", ("--build", "../out"), True),
+    "as make names it": ("../out", ("--", "O=../out"), True), "a folder without a build": ("", ("--", "O=.."), False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["--git", "--patch"])
+@pytest.mark.parametrize(("build", "words", "is_found"), BUILDS.values(), ids=BUILDS)
+def test_the_configuration_of_a_kernel(tmp_path, form, build, words, is_found):
+    """Without one, nothing is compared, and the reason is the first and only line."""
+    tree = tmp_path / "linux"
+    tree.mkdir()
+    commit(tree, "wide", KERNEL)
+    commit(tree, "narrow", {"include/linux/ring.h": "struct ring { long head; char pad[8]; };\n"})
+    if build:
+        write(tree / build, BUILT)
+    if form == "--git":
+        subject = ("--git", "HEAD~1..HEAD")
+    else:
+        (tmp_path / "patch").write_text(git(tree, "diff", "HEAD~1..HEAD") + "\n")
+        git(tree, "checkout", "-q", "HEAD~1")
+        subject = ("--patch", str(tmp_path / "patch"), ".")
+    done = run("diff", *subject, "--format", "json", *words, cwd=tree)
+    if is_found:
+        assert [each["size"] for each in json.loads(done.stdout)["structs"]] == [[72, 16]], done.stderr
+    else:
+        assert (done.returncode, done.stdout) == (3, "")
+        (line,) = done.stderr.splitlines()
+        assert "is a kernel tree that is not configured" in line

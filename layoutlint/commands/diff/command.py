@@ -150,7 +150,7 @@ def _compare(
         randomised=_randomisation(randomising, inputs),
         kernel=kernel_version(randomising),
     )
-    with _sides(inputs, own, packs + kernel_packs) as read:
+    with _sides(inputs, own, packs + kernel_packs, flags) as read:
         before, after = sides.read_sides(read, packs, kernel_packs, options, own.with_variables)
         query = None
         if own.with_variables:
@@ -172,7 +172,7 @@ def _compare(
 
 @contextmanager
 def _sides(
-    inputs: tuple[str, ...], own: DiffOptions, packs: tuple[Pack, ...]
+    inputs: tuple[str, ...], own: DiffOptions, packs: tuple[Pack, ...], flags: tuple[str, ...]
 ) -> Iterator[tuple[SideInput, SideInput]]:
     """Hand out what is compared; temporary files are removed afterwards."""
     from layoutlint.commands import diff_sides
@@ -180,10 +180,10 @@ def _sides(
 
     if own.revisions is not None:
         path = inputs[0] if inputs else None
-        with diff_sides.sides_of_revisions(own.revisions, path, packs) as sides:
+        with diff_sides.sides_of_revisions(own.revisions, path, packs, flags) as sides:
             yield sides
     elif own.patch is not None:
-        with diff_sides.sides_of_patch(own.patch, inputs[0], packs) as sides:
+        with diff_sides.sides_of_patch(own.patch, inputs[0], packs, flags) as sides:
             yield sides
     else:
         old, new = (SideInput(path, (path,)) for path in inputs)

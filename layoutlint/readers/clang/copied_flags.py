@@ -53,6 +53,11 @@ def flags_for_copy(copy: TreeCopy, words: Iterable[str], folder: str) -> tuple[s
     return flags.replace_paths(words, lambda option, path: tuple(_places(copy, option, path)))
 
 
+def with_absolute_build(words: Iterable[str]) -> tuple[str, ...]:
+    """Return flags with the absolute path of the folder in which a kernel is built."""
+    return tuple(f"O={os.path.abspath(word[2:])}" if word.startswith("O=") else word for word in words)
+
+
 def _places(copy: TreeCopy, option: str, path: str) -> Iterator[str]:
     """Yield the paths that stand for one in a flag: of the working tree, or in a database of the copy."""
     path = _path_by_top(copy, path)
