@@ -30,7 +30,7 @@ from tests.harness.whole import inline
 
 pytest.importorskip("pyarrow")
 
-ELF = struct.pack("<4sBBBBQHHIQQQIHHHHHH", b"\x7fELF", 2, 1, 1, 0, 0, 1, 62, 1, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0)
+ELF = struct.pack("<4sBBBBQHHIQQQIHHHHHH", b"\x7fELF", 2, 1, 1, 0, 0, 2, 62, 1, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0)
 """An object without sections: it has no debug information."""
 FAILURES = {name: Failure(name, f"ends as {name}") for name in ("timed-out", "out-of-memory", "crashed", "lost", "refused")}  # type: ignore[arg-type]
 
