@@ -117,7 +117,7 @@ void start(int n)
 def test_allocated_arrays_are_guesses(project):
     """One for each type of elements, with the placement of the call; also of a type of a library."""
     write(project, {"src/a.c": CALLS, "compile_commands.json": DATABASE})
-    assert init(project).startswith("C files; read 1 of 1 C file of compile_commands.json, with ")
+    assert init(project).startswith("C files; read compile_commands.json, 1 of 1 C file (a.c), with ")
     rules = blocks((project / "layoutlint.toml").read_text())
     assert [re.findall(r'^(?:id|struct|placement) = "(.*)"$', rule, re.M) for rule in rules] == [
         ["pthread_mutex_t-stride", "pthread_mutex_t", "malloc"],
@@ -134,7 +134,7 @@ def test_of_a_large_database_the_files_with_locks_are_read(project):
     write(project, {**dict.fromkeys(names, "int i;\n"), "63.c": CALLS})
     entries = [{"file": name, "directory": ".", "arguments": ["cc", "-c", name]} for name in names]
     write(project, {"compile_commands.json": json.dumps(entries * 2)})
-    assert "read 60 of 70 C files of compile_commands.json, with " in (message := init(project))
+    assert "read compile_commands.json, 60 of 70 C files (" in (message := init(project))
     assert "; 2 guessed rules\n" in message
 
 
@@ -145,7 +145,9 @@ def test_the_hook_and_the_job_are_valid(project):
     assert [each["id"] for each in hook["hooks"]] == ["layoutlint", "layoutlint-rules"]
     assert hook["hooks"][0]["args"] == ["--flags", "-Iinclude"]
     steps = yaml.safe_load((project / FILES[2]).read_text())["jobs"]["layoutlint"]["steps"]
-    assert [step["run"] for step in steps if "run" in step] == ["cmake -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
+    assert [step["run"] for step in steps if "run" in step] == [
+        "sudo apt-get update -qq && sudo apt-get install -qqy cmake && cmake -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+    ]
     assert steps[-1]["with"] == {"inputs": "build/compile_commands.json"}
     assert (project / FILES[3]).read_text() == (ROOT / "docs/ci/github-comment.yml").read_text()
 
@@ -250,7 +252,7 @@ def test_c_that_links_lead_to_is_not_read(project):
     (project / "dev.h").symlink_to("../elsewhere/dev.h")
     (project / "src").symlink_to("../elsewhere")
     (project / "compile_commands.json").symlink_to("../elsewhere/compile_commands.json")
-    assert init(project).startswith("C files; read 0 of 0 C files")
+    assert init(project).startswith("C files; read none of 0 C files")
 
 
 def test_a_folder_that_cannot_be_written(project):

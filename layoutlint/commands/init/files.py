@@ -106,7 +106,9 @@ def _job(name: str, system: BuildSystem, step: str) -> str:
     """Return the text of a job file with the project's input, and with a step that makes it."""
     with open(os.path.join(_JOBS, name), encoding="utf-8") as file:
         lines = file.readlines()
-    made = step.format(command=system.prepare) if system.prepare else ""
+    sudo = "sudo " if name.startswith("github") else ""
+    install = f"{sudo}apt-get update -qq && {sudo}apt-get install -qqy {system.packages} && "
+    made = step.format(command=install * bool(system.packages) + system.prepare) if system.prepare else ""
     result = []
     for line in lines:
         start = line.lstrip()

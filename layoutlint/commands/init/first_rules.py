@@ -15,7 +15,7 @@ from layoutlint.lint.options import Guessing, Options, Strictness
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Source, Struct
-from layoutlint.phrases import quantity
+from layoutlint.phrases import first_few, quantity
 from layoutlint.readers.clang import build_system, compdb
 from layoutlint.readers.clang.build_system import BuildSystem
 from layoutlint.sources.allocations.proposals import keys
@@ -23,6 +23,8 @@ from layoutlint.workers.temporary_folder import temporary_folder
 
 _PACK = "generic"
 _VARIABLES = "variables"
+_MOST_NAMED = 5
+"""The most files that are named."""
 _MOST_NOTES = 100
 """The most notes among which those on structs of the project are chosen."""
 
@@ -81,19 +83,27 @@ def find(system: BuildSystem, request: Request) -> FirstRules:
             return _database_rules(system.input, request)
     except ReadError as error:
         return FirstRules((), f"nothing: {error}")
-    chosen, count = build_system.files_with_shared_structs(".")
-    paths = [os.path.normpath(file) for file in chosen]
-    sentence = f"{len(paths)} of {quantity(count, 'C file')}, those with most locks and atomics"
-    return _guesses(paths, request.flags, request, sentence)
+    choice = build_system.files_with_shared_structs(".")
+    return _guesses(list(choice.paths), request.flags, request, _tell(choice))
+
+
+def _tell(choice: build_system.Choice) -> str:
+    """Return which C files are read, and why not the others."""
+    number, count = len(choice.paths), quantity(choice.count, "C file")
+    if not number:
+        return f"none of {count}{': no struct is beside a lock or atomic' if choice.count else ''}"
+    why = "the others name no lock or atomic" if choice.has_all else "they name most locks and atomics"
+    reason = f": {why}" if number < choice.count else ""
+    return f"{number} of {count} ({first_few(choice.paths, _MOST_NAMED)}){reason}"
 
 
 def _database_rules(path: str, request: Request) -> FirstRules:
-    text, number, count = build_system.part_of_database(path)
+    text, choice = build_system.part_of_database(path)
     with temporary_folder() as folder:
         part = os.path.join(folder, compdb.NAME)
         with open(part, "w", encoding="utf-8") as file:
             file.write(text)
-        return _guesses([part], (), request, f"{number} of {quantity(count, 'C file')} of {path}")
+        return _guesses([part], (), request, f"{path}, {_tell(choice)}")
 
 
 def _guesses(paths: list[str], flags: tuple[str, ...], request: Request, sentence: str) -> FirstRules:

@@ -35,18 +35,28 @@ class BuildSystem(Record, frozen=True):
     """Whether the input exists."""
     problem: str = ""
     """Why nothing can be read before `prepare` has run; empty if something can."""
+    packages: str = ""
+    """The packages of Debian and Ubuntu with the programs of `prepare`, without a compiler and make."""
 
 
 _MARKERS = (
-    # a file, the name, the input, the command that makes it
-    ("CMakeLists.txt", "CMake", f"build/{compdb.NAME}", "cmake -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"),
-    ("meson.build", "Meson", f"build/{compdb.NAME}", "meson setup build"),
-    ("configure", "autotools", "compile_commands.json", "./configure && bear -- make"),
-    ("configure.ac", "autotools", "compile_commands.json", "autoreconf -i && ./configure && bear -- make"),
-    ("GNUmakefile", "make", "compile_commands.json", "bear -- make"),
-    ("Makefile", "make", "compile_commands.json", "bear -- make"),
-    ("makefile", "make", "compile_commands.json", "bear -- make"),
+    # a file, the name, the input, the command that makes it, the packages with its programs
+    (
+        "CMakeLists.txt", "CMake", f"build/{compdb.NAME}",
+        "cmake -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON", "cmake",
+    ),
+    ("meson.build", "Meson", f"build/{compdb.NAME}", "meson setup build", "meson"),
+    ("configure", "autotools", compdb.NAME, "./configure && bear -- make", "bear"),
+    (
+        "configure.ac", "autotools", compdb.NAME, "autoreconf -i && ./configure && bear -- make",
+        "autoconf automake libtool bear",
+    ),
+    ("GNUmakefile", "make", compdb.NAME, "bear -- make", "bear"),
+    ("Makefile", "make", compdb.NAME, "bear -- make", "bear"),
+    ("makefile", "make", compdb.NAME, "bear -- make", "bear"),
 )  # fmt: skip
+_OF_KERNEL = "make defconfig prepare", "bc bison flex libelf-dev libssl-dev"
+"""The command that configures Linux, and the packages with what it runs."""
 
 
 def find(folder: str) -> BuildSystem:
@@ -54,13 +64,13 @@ def find(folder: str) -> BuildSystem:
     try:
         kernel = kernel_tree.find(folder)
     except ReadError as error:
-        return BuildSystem("Linux tree", ".", "make defconfig prepare", False, error.reason)
+        return BuildSystem("Linux tree", ".", _OF_KERNEL[0], False, error.reason, _OF_KERNEL[1])
     if kernel is not None:
-        return BuildSystem("Linux tree", ".", "make defconfig prepare")
+        return BuildSystem("Linux tree", ".", _OF_KERNEL[0], packages=_OF_KERNEL[1])
     database = find_database(folder)
-    for marker, name, made, command in _MARKERS:
+    for marker, name, made, command, packages in _MARKERS:
         if files.is_file(os.path.join(folder, marker)):
-            return BuildSystem(name, database or made, command, database is not None)
+            return BuildSystem(name, database or made, command, database is not None, packages=packages)
     return BuildSystem("C files", database or ".")
 
 
@@ -90,8 +100,18 @@ def kernel_headers(folder: str) -> list[str]:
     return [path for path in paths if files.is_file(path)]
 
 
-def part_of_database(path: str) -> tuple[str, int, int]:
-    """Return a database of the C files with most locks and the like, their number and the number of all.
+class Choice(Record, frozen=True):
+    """The C files of a project that are read, those with most locks and the like first."""
+
+    paths: tuple[str, ...]
+    count: int
+    """The number of all C files."""
+    has_all: bool
+    """Whether no other file names a lock or the like."""
+
+
+def part_of_database(path: str) -> tuple[str, Choice]:
+    """Return a database of the C files with most locks and the like.
 
     A file that is compiled several times counts once. Raises ReadError.
     """
@@ -104,7 +124,9 @@ def part_of_database(path: str) -> tuple[str, int, int]:
         {"file": each.file, "directory": each.directory, "arguments": [each.compiler, *each.words]}
         for each in ranked[:_MOST_FILES]
     ]
-    return json.dumps(entries), len(entries), len(commands)
+    has_all = not any(map(_shared_words, ranked[_MOST_FILES:]))
+    names = tuple(each.file for each in ranked[:_MOST_FILES])
+    return json.dumps(entries), Choice(names, len(commands), has_all)
 
 
 def _shared_words(command: compdb.Command) -> int:
@@ -112,15 +134,16 @@ def _shared_words(command: compdb.Command) -> int:
     return len(_SHARED.findall(text_search.content(path))) if files.is_file(path) else 0
 
 
-def files_with_shared_structs(folder: str) -> tuple[list[str], int]:
-    """Return the C files with most words of locks and the like, and the number of files searched.
+def files_with_shared_structs(folder: str) -> Choice:
+    """Return the C files below a folder that define structs and have most words of locks and the like.
 
     Links are left out: they can lead out of the tree.
     """
     below = text_search.files_below([folder], (".h", ".c"))
     paths = list(islice((path for path in below if not files.is_link(path)), text_search.MOST_FILES))
     ranked = sorted(_rank_paths(paths))
-    return [path for _, _, path in ranked[:_MOST_FILES]], len(paths)
+    chosen = tuple(os.path.normpath(path) for _, _, path in ranked[:_MOST_FILES])
+    return Choice(chosen, len(paths), len(ranked) <= _MOST_FILES)
 
 
 def _rank_paths(paths: Iterable[str]) -> Iterator[tuple[int, bool, str]]:

@@ -25,7 +25,7 @@ from layoutlint.model.storage import ANY, Storage
 from layoutlint.model.structs import Field, Source, Struct
 from layoutlint.phrases import quantity
 from layoutlint.readers.clang import build_system
-from layoutlint.readers.clang.build_system import BuildSystem
+from layoutlint.readers.clang.build_system import BuildSystem, Choice
 from tests.harness.build import X86_64
 from tests.harness.run_options import run_options
 
@@ -33,7 +33,7 @@ GENERIC = shipped_rules.shipped_pack("generic")
 SIZES = {"spinlock_t": 4, "struct mutex": 32, "atomic_t": 4, "long": 8, "int": 4, "const struct file_operations *": 8, "struct ring_percpu": 16, "void *": 8}
 PLACES = ("own.h", "own.h", "src/own.c", "gone.h", "../outside.h")
 OWN = BuildSystem("C files", ".")
-SHARED = ["./b.c", "sub/../a.h"]
+SHARED = Choice(("b.c", "a.h"), 7, True)
 
 
 def field(chance: Random, number: int, at: int) -> Field:
@@ -83,7 +83,7 @@ def project(tmp_path, monkeypatch):
     for name in ("inside/own.h", "inside/src/own.c", "outside.h"):
         (tmp_path / name).write_text("\n")
     monkeypatch.chdir(tmp_path / "inside")
-    monkeypatch.setattr(build_system, "files_with_shared_structs", lambda folder: (SHARED, 7))
+    monkeypatch.setattr(build_system, "files_with_shared_structs", lambda folder: SHARED)
     return tmp_path / "inside"
 
 
@@ -125,19 +125,19 @@ def failing(*_: object) -> list[str]:
 LINUX, READY = BuildSystem("Linux tree", "."), BuildSystem("make", "out/compile_commands.json")
 SYSTEMS = {
     # the build system, what is read with which flags, and the sentence
-    "none": (OWN, ["b.c", "a.h"], ("-Ix",), "2 of 7 C files, those with most locks and atomics"),
+    "none": (OWN, ["b.c", "a.h"], ("-Ix",), "2 of 7 C files (b.c, a.h): the others name no lock or atomic"),
     "not configured": (replace(LINUX, problem="is not configured"), None, (), "nothing: is not configured"),
     "Linux": (LINUX, ["./fs.h"], (), "1 header"),
-    "a database": (READY, ["compile_commands.json"], (), "3 of 9 C files of out/compile_commands.json"),
-    "no database yet": (replace(READY, is_ready=False), ["b.c", "a.h"], ("-Ix",), "2 of 7 C files, those with most locks and atomics"),
-    "another input": (replace(READY, input="."), ["b.c", "a.h"], ("-Ix",), "2 of 7 C files, those with most locks and atomics"),
+    "a database": (READY, ["compile_commands.json"], (), "out/compile_commands.json, 3 of 9 C files (x.c, y.c, z.c): they name most locks and atomics"),
+    "no database yet": (replace(READY, is_ready=False), ["b.c", "a.h"], ("-Ix",), "2 of 7 C files (b.c, a.h): the others name no lock or atomic"),
+    "another input": (replace(READY, input="."), ["b.c", "a.h"], ("-Ix",), "2 of 7 C files (b.c, a.h): the others name no lock or atomic"),
 }
 
 
 @pytest.mark.parametrize(("system", "paths", "flags", "sentence"), SYSTEMS.values(), ids=SYSTEMS)
 def test_what_is_read_of_each_build_system(system, paths, flags, sentence, project, monkeypatch):
     monkeypatch.setattr(build_system, "kernel_headers", lambda folder: ["./fs.h"])
-    monkeypatch.setattr(build_system, "part_of_database", lambda path: ("[]", 3, 9))
+    monkeypatch.setattr(build_system, "part_of_database", lambda path: ("[]", Choice(("x.c", "y.c", "z.c"), 9, False)))
     made, seen = report(Random(1)), []
 
     def check(given, packs, kernel_packs, options):
@@ -163,9 +163,9 @@ def test_what_cannot_be_read_is_said(system, name, project, monkeypatch):
 
 
 def test_nothing_to_read(project, monkeypatch):
-    monkeypatch.setattr(build_system, "files_with_shared_structs", lambda folder: ([], 1))
+    monkeypatch.setattr(build_system, "files_with_shared_structs", lambda folder: Choice((), 1, True))
     monkeypatch.setattr(run, "check", failing)
-    assert find(OWN, Request((), 3, ReadOptions())).read == "0 of 1 C file, those with most locks and atomics"
+    assert find(OWN, Request((), 3, ReadOptions())).read == "none of 1 C file: no struct is beside a lock or atomic"
 
 
 BROKEN = Struct("s", "struct", 64, 8, (), X86_64, Source("own.h", 1), problem="no header")
