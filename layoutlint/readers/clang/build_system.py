@@ -16,8 +16,8 @@ from layoutlint.readers.clang.kernel import tree as kernel_tree
 
 _CENTRAL = ("linux/fs.h", "linux/netdevice.h", "linux/mm.h", "linux/blkdev.h", "net/sock.h")
 """Headers of Linux that lead to most others."""
-_MOST_FILES = 60
-"""The most C files that are read."""
+_MOST_FILES = 12
+"""The most C files that are read, within some ten seconds. Of Valkey, 60 give the same guesses."""
 _SHARED = re.compile(rb"\w*(?:[Ll]ock|[Mm]utex|atomic|_Atomic|refcount|kref|_ops\b|semaphore)\w*")
 """Words of declarations that several threads are likely to use."""
 _STRUCT = re.compile(rb"\bstruct\s+\w+\s*\{|\btypedef\s+struct\b")
