@@ -1,4 +1,4 @@
-"""Real Linux kernels for the tests, from Debian's packages, by package name.
+"""Real Linux kernels and a few other projects for the tests, from Debian's packages, by package name.
 
     python -m tests.real.kernels fetch NAME...   download and unpack; prints NAME and its path
     python -m tests.real.kernels path NAME       the path alone, if it is already here (exit 1 if not)
@@ -71,6 +71,9 @@ KERNELS = {
         Kernel("newest-headers", "sid", "linux-headers-cloud-amd64"),
     )
 }
+
+PROJECTS = ("memcached", "valkey")
+"""Packages of which the source is wanted."""
 
 MEASURED = {"bookworm": "6.1.176", "trixie": "6.12.117", "sid": "7.2.13"}
 """The stable versions whose figures tests, documents and fixtures have, by release of Debian: backports move fields."""
@@ -149,6 +152,34 @@ def unpack(release: str, packages: tuple[str, ...], root: Path, architecture: st
             _run(["dpkg-deb", "-x", str(package), str(root)], packages[0])
 
 
+def fetch_source(package: str, release: str = "trixie") -> Path:
+    """The folder of a package's own source, as its authors released it; raises Unavailable with the reason."""
+    folder = find_source(package)
+    if folder is not None:
+        return folder
+    _require_tools(package)
+    options = _apt_options(release, form="deb-src")
+    with _lock(f"apt-{release}-source"), tempfile.TemporaryDirectory(prefix="unpack.", dir=home()) as into:
+        _run(["apt-get", *options, "-o", "APT::Update::Error-Mode=any", "update", "-qq"], package)
+        _run(["apt-get", *options, "source", "-qq", "--download-only", "--tar-only", package], package, cwd=into)
+        root = Path(into, "root")
+        root.mkdir()
+        for packed in Path(into).glob("*.orig.tar.*"):
+            _run(["tar", "-xf", str(packed), "-C", str(root), "--strip-components=1"], package)
+        root.rename(_source_folder(package))
+    return _source_folder(package)
+
+
+def find_source(package: str) -> Path | None:
+    """Where the source of a package already is."""
+    folder = _source_folder(package)
+    return folder if folder.exists() else None
+
+
+def _source_folder(package: str) -> Path:
+    return home() / f"source-{package}"
+
+
 def _require_tools(what: str) -> None:
     if os.environ.get("LAYOUTLINT_OFFLINE"):
         raise Unavailable(f"{what}: not downloaded yet, and LAYOUTLINT_OFFLINE is set")
@@ -183,15 +214,15 @@ def _unpack(kernel: Kernel) -> None:
         root.rename(home() / kernel.name)
 
 
-def _apt_options(release: str, architecture: str = "amd64") -> list[str]:
+def _apt_options(release: str, architecture: str = "amd64", form: str = "deb") -> list[str]:
     """apt's options for a private state of one release and architecture, written on first use."""
-    state = home() / f"apt-{release}-{architecture}"
+    state = home() / (f"apt-{release}-{architecture}" if form == "deb" else f"apt-{release}-source")
     for folder in ("lists/partial", "cache/archives/partial"):
         (state / folder).mkdir(parents=True, exist_ok=True)
     sources = state / "sources.list"
     if not sources.exists() or not sources.read_text().strip():
         signed = f"[signed-by={KEYRING}] " if KEYRING.exists() else ""
-        sources.write_text(f"deb {signed}{_mirror()} {release} main\n")
+        sources.write_text(f"{form} {signed}{_mirror()} {release} main\n")
     settings = {
         "APT::Sandbox::User": "root",
         "APT::Architecture": architecture,
@@ -276,16 +307,19 @@ def _run(command: list[str], what: str, cwd: str | None = None) -> str:
 def main(words: list[str]) -> int:
     """The command line; returns the exit status."""
     command, names = (words[0], words[1:]) if words else ("", [])
-    unknown = [name for name in names if name not in KERNELS]
+    unknown = [name for name in names if name not in (*KERNELS, *PROJECTS)]
     if command not in ("fetch", "path", "list") or unknown or (command != "list" and not names):
         print(f"no kernel named {unknown[0]}" if unknown else __doc__, file=sys.stderr)
         return 2
     if command == "list":
-        print("\n".join(KERNELS))
+        print("\n".join((*KERNELS, *PROJECTS)))
         return 0
     for name in names:
         try:
-            at = fetch(name) if command == "fetch" else find_kernel(name)
+            if name in PROJECTS:
+                at = fetch_source(name) if command == "fetch" else find_source(name)
+            else:
+                at = fetch(name) if command == "fetch" else find_kernel(name)
         except Unavailable as reason:
             print(reason, file=sys.stderr)
             return 1
