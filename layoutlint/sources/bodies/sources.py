@@ -22,6 +22,9 @@ from layoutlint.readers.clang.parse import Unit
 
 _FLAGS = ("-w", "-D__builtin_has_attribute(what,attribute)=0")
 """No warnings, and a builtin of GCC that libclang lacks."""
+_KERNEL_FLAGS = ("-D__typeof_unqual__=__typeof__", "-D__seg_gs=", "-D__seg_fs=")
+"""A word of GCC that libclang may lack. Types keep their qualifiers then, so none may be an address space:
+local variables cannot have one."""
 _FOLDERS = ("init", "kernel", "mm", "fs", "ipc", "lib", "block", "io_uring", "net", "security")
 """What is read of a whole kernel tree; drivers are read if they are named."""
 _ARCHITECTURES = "arch"
@@ -117,7 +120,8 @@ def _add_kernel(result: Units, kernel_tree: tree.Tree, path: str, options: ReadO
 
 
 def _for_bodies(unit: Unit) -> Unit:
-    return replace(unit, flags=(*unit.flags, *_FLAGS))
+    of_kernel = _KERNEL_FLAGS if _IN_KERNEL in unit.flags else ()
+    return replace(unit, flags=(*unit.flags, *of_kernel, *_FLAGS))
 
 
 def _add_database(result: Units, database: str, options: ReadOptions) -> None:
