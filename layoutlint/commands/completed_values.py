@@ -126,5 +126,5 @@ _NAMES: dict[str, Names] = {
     "[NAME]": _schemas,
 }
 """What completes a parameter, by its metavar or its option."""
-_FILES = ("INPUT", "FILE", "PATH", "FOLDER", "DIR")
+_FILES = ("INPUT", "FILE", "PATH", "FOLDER", "DIR", "TREE")
 """Words of the metavars of files."""

@@ -214,7 +214,9 @@ def _judge(
     if scope.uses and not any(pack.guesses for pack in packs):
         raise click.UsageError("--uses ranks guesses; add `--pack generic`")
     are_files = change is None and not builds
-    kernel_packs = () if own.no_packs else _kernel_packs(packs, inputs if are_files else ())
+    kernel_packs = () if own.no_packs else _kernel_packs(
+        packs, inputs if are_files else (), arguments.reading.kernel_tree
+    )
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     options = _options(arguments, policy, scope)
     options = replace(options, read=replace(options.read, copy=copy, executor=scope.executor))
@@ -251,14 +253,16 @@ def _pack_of_one_layout(path: str) -> Pack:
     return Pack(name, option, (rule,))
 
 
-def _kernel_packs(packs: tuple[Pack, ...], inputs: tuple[str, ...]) -> tuple[Pack, ...]:
+def _kernel_packs(
+    packs: tuple[Pack, ...], inputs: tuple[str, ...], kernel_tree: str | None
+) -> tuple[Pack, ...]:
     """Return the packs for kernels; none if no input is one and their names are free: parsing takes longer
     than a small header.
     """
     from layoutlint.intent.toml import shipped_rules
     from layoutlint.readers import dispatch
 
-    may_be_kernel = not inputs or any(map(dispatch.may_be_kernel, inputs))
+    may_be_kernel = not inputs or any(dispatch.may_be_kernel(path, kernel_tree) for path in inputs)
     if not may_be_kernel and not shipped_rules.uses_shipped_names(packs):
         return ()
     return shipped_rules.kernel_packs_beside(packs)

@@ -129,8 +129,9 @@ class OptionCommand(click.Command):
         for param in order:
             if takes_one_value(param) and order.count(param) > 1:
                 raise click.UsageError(f"{param.opts[0]} is given more than once, and takes one value", ctx)
-        from layoutlint.commands import settings  # help needs none
+        from layoutlint.commands import kernel_trees, settings  # help needs none
 
+        kernel_trees.apply(ctx)
         settings.apply(ctx)
         return rest
 

@@ -123,6 +123,10 @@ WIDTH = option(
     "--width", heading=OUTPUT, type=WholeNumber(60, 1000), metavar="N",
     help="Wrap text at N columns (default: the terminal, up to 100).",
 )  # fmt: skip
+KERNEL = option(
+    "--kernel", heading=INPUTS, metavar="TREE",
+    help="Read C files outside of kernel TREE with its flags.",
+)  # fmt: skip
 QUERY_DRIVERS = option(
     "--query-driver", heading=INPUTS, multiple=True, metavar="GLOB",
     help="Ask compilers of databases that match GLOB.",
@@ -163,7 +167,7 @@ class RandomisingOptions(NamedTuple):
     )
     kernel_version: str | None = option(
         "--kernel-version", metavar="X.Y[.Z]|FOLDER",
-        help="Set the version of Linux, or a folder with its source.",
+        help="Set the version of Linux; a folder is as for --kernel.",
     )  # fmt: skip
     randomized: tuple[str, ...] = option(
         "--randomized", multiple=True, metavar="NAMES",
@@ -188,6 +192,7 @@ class ReadingOptions(NamedTuple):
     debuginfod: bool = option(
         "--debuginfod", is_flag=True, help="Ask DEBUGINFOD_URLS for missing debug information."
     )
+    kernel_tree: str | None = KERNEL
     quoted_flags: str | None = option(
         "--flags", metavar="FLAGS", help="Pass compiler flags as one string (for pre-commit)."
     )
@@ -274,7 +279,8 @@ def randomisation(
 
 def _refuse_without_mode(randomising: RandomisingOptions, needs_mode: bool) -> None:
     """Raise UsageError for options that have no effect without --randstruct."""
-    is_for_rules = not needs_mode and kernel_version(randomising) is not None
+    is_tree = randomising.kernel_version is not None and files.is_folder(randomising.kernel_version)
+    is_for_rules = is_tree or (not needs_mode and kernel_version(randomising) is not None)
     values = {
         "--seed": randomising.seed,
         "--kernel-version": None if is_for_rules else randomising.kernel_version,
@@ -286,16 +292,13 @@ def _refuse_without_mode(randomising: RandomisingOptions, needs_mode: bool) -> N
 
 
 def kernel_version(randomising: RandomisingOptions) -> Version | None:
-    """Return the version of Linux that the options state; None if they state none, or name a source."""
+    """Return the version of Linux that the options state; None if they state none, or name a folder."""
     text = randomising.kernel_version
     if text is None or files.is_folder(text):
         return None
     from layoutlint.readers.linux import version
 
-    number = version.release_version(text.removeprefix("v"))
-    if number is None:
-        raise click.UsageError(f"--kernel-version {text!r}: expected X.Y, such as 6.12")
-    return number
+    return version.release_version(text.removeprefix("v"))
 
 
 def read_options(
@@ -312,9 +315,11 @@ def read_options(
 
     _refuse_folders_without_c(sources)
     _refuse_inputs_behind(flags)
+    words = (*split_flags(reading.quoted_flags or ""), *_compiler_flags(reading), *flags)
     return ReadOptions(
-        flags=(*split_flags(reading.quoted_flags or ""), *_compiler_flags(reading), *flags),
+        flags=words,
         finds_flags=not reading.no_compile_commands,
+        kernel_tree=_kernel_tree(reading, words),
         compile_commands=_compile_commands(reading, policy),
         query_drivers=trusted_compilers(reading.query_drivers),
         progress=terminal.progress_on_stderr(reading.progress),
@@ -328,6 +333,14 @@ def read_options(
         flag_files=ON_DISK if policy is None else policy.flag_files,
         cache=policy is None and replay.is_on(reading.no_cache),
     )
+
+
+def _kernel_tree(reading: ReadingOptions, words: tuple[str, ...]) -> str | None:
+    """Return the kernel tree that the user names; raises UsageError for two."""
+    build = next((word for word in words if word.startswith("O=")), None)
+    if reading.kernel_tree is not None and build is not None:
+        raise click.UsageError(f"--kernel contradicts {build}: --kernel takes the build folder itself")
+    return reading.kernel_tree
 
 
 _WITHOUT_ARGUMENT = re.compile(r"[^-].*|-[cSE]|-[IDUOWfgm].+|-std=.*|-p\w+")
@@ -390,9 +403,10 @@ def _compiler_flags(reading: ReadingOptions) -> tuple[str, ...]:
 
 def _compile_commands(reading: ReadingOptions, policy: Policy | None) -> str | None:
     """Return the compilation database that the user names: as an option, or in layoutlint.toml."""
-    if reading.no_compile_commands:
+    other = "--kernel" if reading.kernel_tree else "--no-compile-commands" * reading.no_compile_commands
+    if other:
         if reading.compile_commands is not None:
-            raise click.UsageError("--compile-commands contradicts --no-compile-commands")
+            raise click.UsageError(f"--compile-commands contradicts {other}")
         return None
     path, by = reading.compile_commands, "--compile-commands"
     if path is None:

@@ -16,6 +16,7 @@ from layoutlint.lint import definers
 from layoutlint.lint.definers import C_SUFFIXES, Definers
 from layoutlint.lint.options import ChangeScope, Options
 from layoutlint.lint.reading import embedded_names
+from layoutlint.model.flag_files import ON_DISK
 from layoutlint.model.reading import Touched, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Source
@@ -149,18 +150,24 @@ class _Search(Record, dict=True):
     def parts(self) -> Iterator[Definers]:
         """Yield the definers in each kernel tree with changes, and in the other files. Raises ReadError."""
         build, other_words = build_folder(self.options.read.flags)
-        roots = set() if other_words else self._kernel_roots()
+        read = self.options.read
+        is_outside = read.kernel_tree is not None
+        roots = set() if other_words and not is_outside else self._kernel_roots()
+        if is_outside:
+            roots = {root for root in roots if kernel_tree.tree_at(root, build, read) is not None}
         for root in sorted(roots):
             inside = [path for path in self.change.tracked if path.startswith(f"{root}{os.sep}")]
             changed = [path for path in self.change.paths if path.startswith(f"{root}{os.sep}")]
-            kernel = kernel_tree.find(root, build)
+            kernel = kernel_tree.tree_at(root, build, replace(read, flag_files=ON_DISK))
             if kernel is not None:
                 packs = self.packs + self.kernel_packs
                 yield definers.kernel_definers(kernel, inside, changed, self.known_names, packs)
         below = tuple(f"{root}{os.sep}" for root in roots)
         paths = frozenset(path for path in self.change.tracked if not below or not path.startswith(below))
         if paths or not below:
-            part = definers.repository_definers(paths, self.known_names, self.packs, other_words)
+            part = definers.repository_definers(
+                paths, self.known_names, self.packs, other_words, is_outside
+            )
             own = sorted(filter(self.is_own, paths.intersection(self._changed_paths)))
             others = (path for path in sorted(paths) if path.endswith(C_SUFFIXES) and self.is_own(path))
             affected = (path for path in others if self.reaches(part, path))

@@ -31,6 +31,7 @@ _USE = rb"\b(?:struct|union)\s++%s\s*+[*;)]"
 _GROUP_MARK = b"cacheline_group_begin"
 _FLAGS = (f"{os.sep}compile_commands.json", f"{os.sep}compile_flags.txt")
 """The ends of the paths of files with the flags of other files."""
+_MAKEFILES = (f"{os.sep}Kbuild", f"{os.sep}Makefile")
 _FORCED = re.compile(rb"-(?:include|imacros)[\s\",\\\\=]*+([^\s\",\\\\]++)")
 
 
@@ -123,15 +124,22 @@ def requested_structs(packs: Collection[Pack]) -> Wanted:
 
 
 def repository_definers(
-    tracked: Iterable[str], known: frozenset[str], packs: tuple[Pack, ...], words: tuple[str, ...]
+    tracked: Iterable[str],
+    known: frozenset[str],
+    packs: tuple[Pack, ...],
+    words: tuple[str, ...],
+    has_makefiles: bool = False,
 ) -> Definers:
-    """Return the definers among the files of a repository; `words` are the compiler flags."""
+    """Return the definers among the files of a repository; `words` are the compiler flags.
+
+    `has_makefiles` says that makefiles add others, as those of drivers outside of a kernel tree do.
+    """
     paths = sorted(path for path in tracked if path.endswith(C_SUFFIXES))
     searched, wanted = paths[: text_search.MOST_FILES], requested_structs(packs)
     structs, marked = search(searched, wanted)
     parsed = flags.normalise(words)
     folders, forced = (tuple(map(os.path.abspath, names)) for names in (parsed.folders, parsed.includes))
-    forced += tuple(_read_by_all(known))
+    forced += tuple(_read_by_all(known, _FLAGS + _MAKEFILES * has_makefiles))
     unread: tuple[Unread, ...] = ()
     if len(paths) > len(searched):
         reason = f"the first {len(searched):,} of {len(paths):,} C files are searched for affected structs"
@@ -140,9 +148,11 @@ def repository_definers(
     return Definers(structs, marked, Inclusion(known, folders, forced), None, variables, unread)
 
 
-def _read_by_all(known: frozenset[str]) -> Iterator[str]:
-    """Yield the files that decide the flags of all C files, and those whose name follows `-include` there."""
-    databases = sorted(path for path in known if path.endswith(_FLAGS))
+def _read_by_all(known: frozenset[str], ends: tuple[str, ...]) -> Iterator[str]:
+    """Yield the files that decide the flags of all C files, by the ends of their paths, and those whose name
+    follows `-include` there.
+    """
+    databases = sorted(path for path in known if path.endswith(ends))
     yield from databases
     names = {os.path.basename(os.fsdecode(name)) for path in databases for name in _forced_names(path)}
     yield from sorted(path for path in known if names and os.path.basename(path) in names)

@@ -338,6 +338,8 @@ class ReadOptions(Record, frozen=True):
     """Whether one unit of a database with the requested structs is enough: the caller compares the others."""
     compile_commands: str | None = None
     """The compilation database to use for C files; None for those around each."""
+    kernel_tree: str | None = None
+    """The kernel tree with whose flags C files outside of it are read, as an absolute path; None for none."""
     flag_files: FlagFiles = ON_DISK
     """The files with flags that count: those on disk, or those of a base commit."""
     copy: TreeCopy | None = None

@@ -164,8 +164,8 @@ def _find_plugin(text: str | None, paths: tuple[str, ...], option: str) -> gcc_p
     if text is None:
         text = kernel_tree.find_folder(paths, (kernel_tree.PLUGIN,))
         return gcc_plugin.ANY if text is None else gcc_plugin.plugin_of_source(text) or gcc_plugin.ANY
-    is_source = files.is_folder(text)
-    plugin = gcc_plugin.plugin_of_source(text) if is_source else gcc_plugin.plugin_of_version(text, option)
-    if plugin is None:
+    is_tree = files.is_folder(text)
+    plugin = _plugin_of_build(text) if is_tree else gcc_plugin.plugin_of_version(text, option)
+    if plugin is gcc_plugin.ANY:
         raise UsageError(f"{option} {text}: has no {kernel_tree.PLUGIN}")
     return plugin

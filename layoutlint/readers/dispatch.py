@@ -65,11 +65,11 @@ def sniff(path: str) -> str:
     return reader_of(path, head)
 
 
-def may_be_kernel(path: str) -> bool:
+def may_be_kernel(path: str, kernel_tree: str | None) -> bool:
     """Return whether an input may be a kernel: all but C files and compilation databases outside of kernel
-    trees.
+    trees that are read without the flags of one.
     """
-    if not path.endswith((".c", ".h", ".json")) or not files.is_file(path):
+    if kernel_tree is not None or not path.endswith((".c", ".h", ".json")) or not files.is_file(path):
         return True
     from layoutlint.readers.clang.kernel import tree
 

@@ -104,7 +104,8 @@ def _texts_with(one: Alternative, subject: Subject, struct: Struct, text: str) -
         declaration = f"char {one.padding}[{one.padding_bytes}];"
         yield members.add_member(text, struct, numbers[one.before_padding], declaration)
         return
-    is_kernel = bool(members.kernel_roots(subject.path, subject.options.read))
+    read = subject.options.read
+    is_kernel = read.kernel_tree is not None or bool(members.kernel_roots(subject.path, read))
     attributes = ("____cacheline_aligned", f"__aligned({one.line})") if is_kernel else ()
     for attribute in (*attributes, f"__attribute__((aligned({one.line})))"):
         yield members.add_attribute(text, struct, [numbers[name] for name in one.aligned], attribute)

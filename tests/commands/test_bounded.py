@@ -79,7 +79,9 @@ NAMED = [
     ((*RANDOMISED, "--randomized", "./x"), 2, ("is a pipe that nobody writes to", "is a device",
      "is not the name of a struct", "is not the name of a struct", "permission denied")),
     ((*RANDOMISED, "--kernel-version", "./x"), 2, ("expected X.Y", "expected X.Y",
-     "has no scripts/gcc-plugins", "expected X.Y", "expected X.Y")),
+     "is no kernel tree", "expected X.Y", "expected X.Y")),
+    (("check", "in.o", "--rules", "good.toml", "--kernel", "x"), 2, ("is a file", "is a file",
+     "is no kernel tree", "no such folder", "is a file")),
     (("check", "in.o", "--rules", "good.toml", "--sources", "x"), 2, ("is a file", "is a file",
      "no C source or header", "no such folder", "is a file")),
 ]  # fmt: skip

@@ -41,6 +41,11 @@ HEADER, SOURCES, FOLDER, DATABASE = ("src/q.h",), ("src/q.c",), (".",), ("compil
 KERNEL = {
     "Makefile": "VERSION = 6\nPATCHLEVEL = 1\n", "include/linux/kconfig.h": "", "include/linux/q.h": TEXT, ".gitignore": "generated\n.config\n",
 }  # fmt: skip
+DRIVER = {
+    "k/Makefile": KERNEL["Makefile"], "k/include/linux/kconfig.h": "#include <generated/autoconf.h>\n", "k/.config": "CONFIG_X86_64=y\n",
+    "k/include/generated/autoconf.h": "",
+}  # fmt: skip
+"""A kernel in the repository of a driver, with its configuration."""
 KERNEL_HEADER = ("include/linux/q.h",)
 CASES = {
     # what the base has beside PROJECT, what the change does, inputs and options; status without and with --policy-from
@@ -94,6 +99,14 @@ CASES = {
     "a kernel's makefile, for a tree": (KERNEL, {"Makefile": KERNEL["Makefile"] + "KBUILD_CFLAGS += -DSMALL\n"}, FOLDER, KEPT, BROKEN),
     "a makefile of a kernel's folder": (
         KERNEL | {"fs/q.h": TEXT, "fs/q.c": SOURCE}, {"fs/Makefile": "ccflags-y += -DSMALL\n"}, ("fs/q.c",), KEPT, BROKEN),
+    "a makefile of a driver": (DRIVER, {"src/Makefile": "obj-m := q.o\nccflags-y := -DSMALL\n"}, (*HEADER, "--kernel", "k"), KEPT, BROKEN),
+    "a makefile around a driver": (
+        DRIVER | {"src/Kbuild": "obj-m := q.o\n"}, {"Kbuild": "obj-m := src/\nsubdir-ccflags-y := -DSMALL\n"}, (*HEADER, "--kernel", "k"), KEPT, BROKEN),
+    "a makefile of a driver's kernel": (DRIVER, {"k/Makefile": DRIVER["k/Makefile"] + "KBUILD_CFLAGS += -DSMALL\n"}, (*HEADER, "--kernel", "k"), KEPT, BROKEN),
+    "the configuration of a driver's kernel": (DRIVER, {"k/include/generated/autoconf.h": "#define SMALL\n"}, (*HEADER, "--kernel", "k"), KEPT, UNKNOWN),
+    "a command of a driver's build": (
+        DRIVER, {"src/.q.o.cmd": "savedcmd_src/q.o := gcc -fshort-wchar -include ./include/linux/kconfig.h -DSMALL -c -o src/q.o src/q.c\n"},
+        (*SOURCES, "--kernel", "k"), KEPT, BROKEN),
     "a kernel's version": (
         KERNEL | {"layoutlint.toml": RULES + 'when = { kernel = ">=6.0" }\n'}, {"Makefile": "VERSION = 5\nPATCHLEVEL = 1\n"}, FOLDER, UNKNOWN, BROKEN),
     "a kernel's configuration": (

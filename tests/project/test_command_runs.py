@@ -157,6 +157,8 @@ ELSEWHERE: dict[tuple[str, str], tuple[str, str]] = {
     ("docs/randomised-layouts.md", "show vmlinux path file_operations --randstruct gcc-full --seed scripts/basic/randstruct.seed --randomized path,file_operations"): (
         "needs a built kernel", "tests/randstruct/test_builds.py::test_a_seed_that_is_given_overrides"
     ),
+    ("docs/readers.md", "check mynic.h --kernel /usr/src/linux-headers-6.1.0-56-amd64"): ("needs the headers of a kernel", "tests/real/test_drivers.py::test_check_of_a_driver"),
+    ("docs/readers.md", "check mynic.h --kernel running"): ("needs the headers of a kernel", "tests/readers/clang/test_outside_kernel.py::test_ways_to_name_a_tree"),
     ("docs/randomised-layouts.md", "check vmlinux --randstruct gcc-full --kernel-version 6.12 --randomized address_space,inode"): (
         "needs a kernel", "tests/real/test_randomised.py::test_shares_are_those_of_many_seeds"
     ),

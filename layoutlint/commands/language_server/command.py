@@ -9,6 +9,7 @@ import click
 
 from layoutlint.commands.option_records import OptionCommand, add, option
 from layoutlint.commands.options import (
+    KERNEL,
     NO_ANNOTATIONS,
     NO_PACKS,
     PACK_NAMES,
@@ -35,6 +36,7 @@ class ServerOptions(NamedTuple):
         "--no-compile-commands", is_flag=True,
         help="Search no compile_commands.json for the flags of C files.",
     )  # fmt: skip
+    kernel_tree: str | None = KERNEL
     query_drivers: tuple[str, ...] = QUERY_DRIVERS
     baseline: str | None = option(
         "--baseline", metavar="FILE", help="Hide findings that FILE accepts, and accept more there."
@@ -70,6 +72,7 @@ def lsp(flags: tuple[str, ...], /, own: ServerOptions, placement: PlacementOptio
         flags=flags or given.current().flags,
         compile_commands=None if own.compile_commands is None else os.path.abspath(own.compile_commands),
         finds_flags=not own.no_compile_commands,
+        kernel_tree=own.kernel_tree,
         query_drivers=trusted_compilers(own.query_drivers),
         line_size=placement.line_size,
         min_align=placement.min_align,

@@ -19,6 +19,8 @@ class Settings(Record, frozen=True):
     """Compiler flags."""
     compile_commands: str | None = None
     finds_flags: bool = True
+    kernel_tree: str | None = None
+    """The kernel tree whose flags C files outside of it have."""
     query_drivers: TrustedCompilers | None = None
     line_size: int | None = None
     min_align: int | None = None

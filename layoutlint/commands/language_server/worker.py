@@ -210,6 +210,7 @@ def _options(request: Judge, name: str) -> Options:
         read=ReadOptions(
             flags=own.flags,
             finds_flags=own.finds_flags,
+            kernel_tree=own.kernel_tree,
             compile_commands=database,
             query_drivers=own.query_drivers,
             texts=() if request.is_on_disk else (InputText(name, request.text),),

@@ -73,7 +73,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
 
     `options` has compiler flags; `O=FOLDER` among them names the build folder: of a kernel source tree, or of
     another project, whose compile_commands.json can be there. Raises ReadError if there is no C, the kernel
-    is not configured, or nothing can be parsed.
+    is not configured, `O=` names a kernel of which the file is no part, or nothing can be parsed.
     """
     if options.flag_files is ON_DISK:
         return _read(path, wanted, options)
@@ -92,15 +92,23 @@ def _read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         reading = _read_folder(path, build, wanted, options)
         return replace(reading, names=_names_below(path)) if wanted.names_only else reading
     if path.endswith(_JSON):
-        return compdb.read(path, wanted.narrow(is_kernel=False), options)
+        return _with_own_flags(compdb.read(path, wanted.narrow(is_kernel=False), options), options)
     if not files.is_file(path):
         raise ReadError(path, "no such file or directory")
-    enclosing = tree.enclosing_tree(path)
-    if enclosing is not None and not flags:
-        kernel_tree = tree.find(enclosing, build, options.flag_files)
-        if kernel_tree is not None:
-            return kernel.read_file(kernel_tree, path, path, wanted, options)
-    return text_inputs.read_file(path, wanted.narrow(is_kernel=False), options)
+    kernel_tree = tree.tree_of_file(path, build, options)
+    if kernel_tree is not None:
+        return kernel.read_file(kernel_tree, path, path, wanted, options)
+    if build is not None and options.compile_commands is None:
+        tree.refuse_build_of_outside(path, build)
+    return text_inputs.read_file(path, wanted, options)
+
+
+def _with_own_flags(reading: Reading, options: ReadOptions) -> Reading:
+    """Return the reading of an input that states its flags, with a note if a kernel tree is named as well."""
+    if options.kernel_tree is None:
+        return reading
+    note = f"it has flags of its own, not those of {options.kernel_tree}"
+    return replace(reading, notes=(note, *reading.notes))
 
 
 def _names_below(path: str) -> frozenset[str]:
@@ -110,10 +118,15 @@ def _names_below(path: str) -> frozenset[str]:
 
 
 def _read_folder(path: str, build: str | None, wanted: Wanted, options: ReadOptions) -> Reading:
-    kernel_tree = tree.find(path, build, options.flag_files)
+    kernel_tree = tree.tree_at(path, build, options)
     if kernel_tree is not None:
         return kernel.read(kernel_tree, path, wanted, options)
+    if options.kernel_tree is not None and tree.is_kernel(path):
+        other = replace(options, kernel_tree=None)
+        return _with_own_flags(_read_folder(path, build, wanted, other), options)
     database = flag_search.database_in(path, options)
     if database is not None:
         return replace(compdb.read(database, wanted.narrow(is_kernel=False), options), path=path)
-    return text_inputs.read_folder(path, wanted.narrow(is_kernel=False), options)
+    if build is not None and options.compile_commands is None:
+        tree.refuse_build_of_outside(path, build)
+    return text_inputs.read_folder(path, wanted, options)

@@ -63,7 +63,7 @@ def unit(
     words = words if answer is None else answer.without_specs(words)
     parsed_flags = flags.normalise((*implied, *words))
     name = relative_to(roots, os.path.join(directory, path))
-    _refuse_other_languages(name, path, parsed_flags.language)
+    refuse_other_languages(name, path, parsed_flags.language)
     if compiler is not None and compiler.refusal is not None and cross_target.stated_triple(words) is None:
         raise ReadError(name, compiler.refusal)
     if parsed_flags.refusal is not None or (parsed_flags.language or "c") not in LANGUAGES:
@@ -94,7 +94,7 @@ def unit(
     )
 
 
-def _refuse_other_languages(name: str, path: str, stated: str | None) -> None:
+def refuse_other_languages(name: str, path: str, stated: str | None = None) -> None:
     """Raise NotC for a file that is not C by its suffix, if no flag says what it is, or by that flag."""
     if stated in _C:
         return

@@ -142,9 +142,10 @@ class FlagSearch(Record):
 def search(path: str, options: ReadOptions) -> FlagSearch | None:
     """Return the databases for an input: the named one, or those around it; None if there are none.
 
-    A file in a copy of a tree has those of the copy, then those around it in the working tree.
+    A file in a copy of a tree has those of the copy, then those around it in the working tree; one that is
+    read with the flags of a kernel tree has none.
     """
-    if not options.finds_flags:
+    if not options.finds_flags or options.kernel_tree is not None:
         return None
     copy = options.copy
     if options.compile_commands is not None:
@@ -166,7 +167,11 @@ def search(path: str, options: ReadOptions) -> FlagSearch | None:
 
 
 def database_in(folder: str, options: ReadOptions) -> str | None:
-    """Return the database at the top of a folder that is an input; None without one."""
+    """Return the database at the top of a folder that is an input; None without one, or for the flags of a
+    kernel tree.
+    """
+    if options.kernel_tree is not None:
+        return None
     folders = [folder]
     if options.copy is not None and options.finds_flags and options.compile_commands is None:
         folders.append(copied_flags.path_in_working_tree(options.copy, folder))

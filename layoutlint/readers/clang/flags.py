@@ -36,6 +36,10 @@ _MOST_WORDS = 20_000
 each unknown word, to suggest a similar one."""
 
 
+IN_FRONT = ("-include", "-imacros")
+"""Options whose headers are read before the text."""
+
+
 class Doubt(Record, frozen=True):
     """Macros that the build's compiler may define differently from libclang."""
 
@@ -204,7 +208,7 @@ def without_macros(doubts: Iterable[Doubt], is_answered: Callable[[str], bool]) 
 
 def headers_in_front(words: tuple[str, ...]) -> tuple[str, ...]:
     """Return the headers that flags have read before the text."""
-    return tuple(value for option, value in _pairs(words) if option in ("-include", "-imacros"))
+    return tuple(value for option, value in _pairs(words) if option in IN_FRONT)
 
 
 def count_problem(words: Sequence[str]) -> str | None:
@@ -374,6 +378,13 @@ def _normal_spelling(word: str, queue: Iterator[str]) -> Iterator[tuple[str, str
         yield next(_joint(option), (option, None))
 
 
+def options_of(words: Iterable[str]) -> Iterator[tuple[str, str | None]]:
+    """Yield the options of a command in the spelling of GCC and clang, each with its value if it has one."""
+    queue = iter(words)
+    for word in queue:
+        yield from _normal_spelling(word, queue)
+
+
 _JOINT = sorted(
     (name for name in option_table.VALUED if name not in ("-target", "-arch", "--sysroot")),
     key=len,
@@ -406,7 +417,7 @@ def driver_flags(words: Iterable[str]) -> tuple[str, ...]:
     result: list[str] = []
     queue = iter(words)
     for word in queue:
-        if word in ("-include", "-imacros"):
+        if word in IN_FRONT:
             result += ("-Xclang", word, "-Xclang", next(queue, ""))
         elif word in option_table.VALUED:
             result += (word, next(queue, ""))

@@ -12,6 +12,7 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import c_units, flags, parallel, project, query_driver, text_search
 from layoutlint.readers.clang.flag_search import FlagSearch, Match
 from layoutlint.readers.clang.include_graph import IncludeGraph, included_names
+from layoutlint.readers.clang.kernel.units import OutsideFiles, outside_files
 from layoutlint.readers.clang.parallel import UnitResults
 from layoutlint.readers.clang.parse import ParsedUnit, Unit
 
@@ -77,11 +78,15 @@ class Includers(Record):
 
 
 class GivenFiles(Record):
-    """Reads files with the flags of the command line, and of the compilation databases around them."""
+    """Reads files with the flags of the command line, and of the compilation databases around them or of a
+    kernel tree.
+    """
 
     wanted: Wanted
     options: ReadOptions
     search: FlagSearch | None
+    kernel: OutsideFiles | None = None
+    """The kernel tree whose flags they have instead; None for none."""
     matches: dict[str, Match | None] = field(default_factory=dict)
     """The commands of the files that were read, by their paths; None if no database has one."""
     through: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -104,8 +109,8 @@ class GivenFiles(Record):
 
     @property
     def is_configured(self) -> bool:
-        """Whether the flags of all files are from a database."""
-        return None not in self.matches.values()
+        """Whether the flags of all files are from a database, or a kernel tree."""
+        return self.kernel is not None or (self.search is not None and None not in self.matches.values())
 
     def unit(self, path: str) -> Unit:
         """Return the unit of a file with the flags of the nearest database; raises ReadError."""
@@ -119,7 +124,9 @@ class GivenFiles(Record):
         return self._unit_with(os.path.abspath(path), match)
 
     def _unit_with(self, path: str, match: Match | None) -> Unit:
-        """Return the unit of a file with the flags of a command."""
+        """Return the unit of a file with the flags of a command, or of a kernel tree."""
+        if self.kernel is not None:
+            return self.kernel.unit(path)
         folder, words = os.getcwd(), c_units.command_line_flags(self.options)
         directory, compiler = folder, None
         if match is not None:
@@ -169,6 +176,12 @@ class GivenFiles(Record):
         files_read = graph.files(header.main, unit.directory, unit.flags)
         only = frozenset(files.real_path(file) for file, _ in files_read)
         return replace(unit, subject=files.real_path(header.main), only=only)
+
+
+def given_files(wanted: Wanted, options: ReadOptions, search: FlagSearch | None) -> GivenFiles:
+    """Return what reads the files of an input; raises ReadError for a kernel tree that cannot be used."""
+    kernel = outside_files(options)
+    return GivenFiles(wanted.narrow(is_kernel=kernel is not None), options, search, kernel)
 
 
 def _count_errors(parsed: ParsedUnit) -> int:

@@ -24,6 +24,13 @@ _LIBRARY_REMEDY = (
     "no C library for the target is known; ask its compiler with `--query-driver NAME`, or name the folder "
     "with `-- -isystem DIR` or `--sysroot DIR`"
 )
+_OF_LINUX = ("linux/", "asm/", "uapi/")
+"""The beginnings of names of headers of Linux; few others have them."""
+_KERNEL = "-D__KERNEL__"
+_KERNEL_REMEDY = (
+    "read a driver outside of the kernel tree with the flags of that: `--kernel TREE`; or add the folder of "
+    "the header with `-I DIR`"
+)
 _C_LIBRARY = "/usr/include/stdio.h"
 
 
@@ -52,6 +59,8 @@ class Remedies(Record):
         folder = self._folders[name]
         if folder is not None:
             return f"add its folder with `{_include_flag(folder, name)}`"
+        if name.startswith(_OF_LINUX) and _KERNEL not in self.words:
+            return _KERNEL_REMEDY
         if self.compiler is not None and self.compiler.answer is not None:
             return f"{self.compiler.name} does not search its folder; add it with `-I DIR`"
         if "-nostdinc" in self.words:

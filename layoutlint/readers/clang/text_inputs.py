@@ -17,7 +17,7 @@ from layoutlint.phrases import first_few, part_of, quantity
 from layoutlint.readers.clang import c_units, flag_search, parallel, query_driver, text_search, unit_listings
 from layoutlint.readers.clang.c_units import HEADERS, SOURCES
 from layoutlint.readers.clang.flag_search import FlagSearch
-from layoutlint.readers.clang.given_files import GivenFiles
+from layoutlint.readers.clang.given_files import GivenFiles, given_files
 from layoutlint.readers.clang.kept_listings import UnitListing
 from layoutlint.readers.clang.parallel import UnitResults
 from layoutlint.readers.clang.parse import Unit
@@ -27,21 +27,19 @@ _DATABASE = "compile_commands.json"
 
 def read_file(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     """Return the requested structs of one header or source."""
-    search = flag_search.search(path, options)
-    files_read = GivenFiles(wanted, options, search)
+    files_read = given_files(wanted, options, flag_search.search(path, options))
     outcome = files_read.read([path])
-    notes = [*_notes_on_file(path, files_read), *c_units.notes(c_units.command_line_flags(options))]
+    notes = [*_notes_on_file(path, files_read), *_notes_on_machine(files_read)]
     return _reading(path, files_read, outcome, notes)
 
 
 def read_unsaved(given: InputText, wanted: Wanted, options: ReadOptions) -> Reading:
     """Return the requested structs of a text that is not on disk."""
-    folder, words = os.getcwd(), c_units.command_line_flags(options)
-    unit = c_units.unit(os.path.abspath(given.path), words, folder, (folder,), options.with_marks)
+    files_read = given_files(wanted, options, None)
+    unit = files_read.unit(given.path)
     unit = replace(unit, text=given.text, origin=given.path, reported_main=given.path)
-    wanted = wanted.narrow(is_kernel=False)
-    outcome = parallel.run([unit], wanted, options)
-    return parallel.reading(given.path, outcome, wanted, c_units.notes(words))
+    outcome = parallel.run([unit], files_read.wanted, options)
+    return _reading(given.path, files_read, outcome, [*_notes_on_machine(files_read)])
 
 
 def _notes_on_file(path: str, files_read: GivenFiles) -> Iterator[str]:
@@ -54,14 +52,18 @@ def _notes_on_file(path: str, files_read: GivenFiles) -> Iterator[str]:
         yield f"read through {source}, which includes it; by itself it has errors: {error}"
 
 
+def _notes_on_machine(files_read: GivenFiles) -> tuple[str, ...]:
+    return () if files_read.kernel else c_units.notes(c_units.command_line_flags(files_read.options))
+
+
 def _reading(path: str, files_read: GivenFiles, outcome: UnitResults, notes: list[str]) -> Reading:
-    is_configured = files_read.search is not None and files_read.is_configured
     compilers = (parsed.unit.compiler for parsed in outcome.parsed)
     notes = [*notes, *query_driver.notes(compilers, files_read.options)]
-    reading = parallel.reading(path, outcome, files_read.wanted, notes, is_configured)
+    reading = parallel.reading(path, outcome, files_read.wanted, notes, files_read.is_configured)
     matches = (match for match in files_read.matches.values() if match is not None)
     used = (match.report_name or match.database for match in matches if not match.is_of_folder)
-    return replace(reading, compile_commands=next(used, None))
+    reading = replace(reading, compile_commands=next(used, None))
+    return reading if files_read.kernel is None else files_read.kernel.describe(reading)
 
 
 class _MissedFiles(Record):
@@ -143,7 +145,7 @@ def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     selected = sorted({file for files in files_by_name.values() for file in files})
     if wanted.annotated:
         selected = sorted({*selected, *text_search.annotated_files(paths)})
-    files_read = GivenFiles(wanted, options, flag_search.search(path, options))
+    files_read = given_files(wanted, options, flag_search.search(path, options))
     missed = _MissedFiles(files_read, paths[: text_search.MOST_FILES], frozenset(selected))
     found = missed.find()
     is_empty = not selected and not found
@@ -157,7 +159,7 @@ def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         outcome = outcome.without_failures()
     outcome = outcome.plus(files_read.read([path for path in found if path not in selected]))
     outcome = outcome.plus(UnitResults((), tuple(missed.failed)))
-    notes = [*_notes_on_files(files_read), *c_units.notes(c_units.command_line_flags(options))]
+    notes = [*_notes_on_files(files_read), *_notes_on_machine(files_read)]
     reading = _reading(path, files_read, outcome, notes)
     if is_empty:
         reading = _with_note(reading, path, len(paths))

@@ -15,15 +15,16 @@ from layoutlint.model.reading import ReadOptions, Unread
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import c_units, compdb, flag_search, response_files, text_search
-from layoutlint.readers.clang.given_files import GivenFiles
-from layoutlint.readers.clang.kernel import built_sources, tree
+from layoutlint.readers.clang.given_files import given_files
+from layoutlint.readers.clang.kernel import built_sources, tree, units
 from layoutlint.readers.clang.kernel import read as kernel
 from layoutlint.readers.clang.parse import Unit
 
 _FLAGS = ("-w", "-D__builtin_has_attribute(what,attribute)=0")
 """No warnings, and a builtin of GCC that libclang lacks."""
-_KERNEL_FLAGS = ("-UKBUILD_MODNAME", '-DKBUILD_MODNAME="layoutlint"', '-DKBUILD_MODFILE="layoutlint"')
-"""Strings, as kbuild defines them: sources use them. Headers do not."""
+_KERNEL_FLAGS = ("-D__typeof_unqual__=__typeof__", "-D__seg_gs=", "-D__seg_fs=")
+"""A word of GCC that libclang may lack. Types keep their qualifiers then, so none may be an address space:
+local variables cannot have one."""
 _FOLDERS = ("init", "kernel", "mm", "fs", "ipc", "lib", "block", "io_uring", "net", "security")
 """What is read of a whole kernel tree; drivers are read if they are named."""
 _ARCHITECTURES = "arch"
@@ -71,7 +72,7 @@ def split_built(paths: Sequence[str], options: ReadOptions) -> tuple[list[str], 
     for path in paths:
         top = None if path.endswith(".h") else tree.enclosing_tree(path)
         if top is not None and top not in trees:
-            trees[top] = tree.find(top, build)
+            trees[top] = tree.tree_at(top, build, options)
         kernel_tree = trees.get(top) if top is not None else None
         if kernel_tree is None:
             parts[0].append(path)
@@ -88,17 +89,21 @@ def split_built(paths: Sequence[str], options: ReadOptions) -> tuple[list[str], 
 
 def _add(result: Units, path: str, build: str | None, options: ReadOptions) -> None:
     is_folder = files.is_folder(path)
-    enclosing = tree.enclosing_tree(os.path.join(path, "Makefile") if is_folder else path)
-    kernel_tree = None
-    if enclosing is not None and (is_folder or not options.flags):
-        kernel_tree = tree.find(enclosing, build)
+    if is_folder:
+        enclosing = tree.enclosing_tree(os.path.join(path, "Makefile"))
+        kernel_tree = None if enclosing is None else tree.tree_at(enclosing, build, options)
+    else:
+        kernel_tree = tree.tree_of_file(path, build, options)
     database = os.path.join(path, compdb.NAME) if is_folder else path
-    has_database = is_folder and options.finds_flags and files.is_file(database)
+    finds_flags = options.finds_flags and options.kernel_tree is None
+    has_database = is_folder and finds_flags and files.is_file(database)
     if kernel_tree is not None:
         _add_kernel(result, kernel_tree, path, options)
     elif path.endswith(".json") or has_database:
         _add_database(result, database, options)
     else:
+        if build is not None:
+            tree.refuse_build_of_outside(path, build)
         _add_files(result, path, is_folder, options)
 
 
@@ -111,7 +116,12 @@ def _add_kernel(result: Units, kernel_tree: tree.Tree, path: str, options: ReadO
     else:
         sources = built_sources.sources(kernel_tree, os.path.relpath(place, kernel_tree.source))
     for unit in kernel.units_of(kernel_tree, sources, options):
-        result.units.append(replace(unit, flags=(*unit.flags, *_KERNEL_FLAGS, *_FLAGS)))
+        result.units.append(_for_bodies(replace(unit, flags=(*unit.flags, *units.NAMED))))
+
+
+def _for_bodies(unit: Unit) -> Unit:
+    of_kernel = _KERNEL_FLAGS if _IN_KERNEL in unit.flags else ()
+    return replace(unit, flags=(*unit.flags, *of_kernel, *_FLAGS))
 
 
 def _add_database(result: Units, database: str, options: ReadOptions) -> None:
@@ -127,15 +137,14 @@ def _unit_of(
 
 
 def _add_files(result: Units, path: str, is_folder: bool, options: ReadOptions) -> None:
-    given = GivenFiles(Wanted(), options, flag_search.search(path, options))
+    given = given_files(Wanted(), options, flag_search.search(path, options))
     for source in text_search.files_below([path], c_units.SOURCES) if is_folder else (path,):
         _add_unit(result, partial(given.unit, source))
 
 
 def _add_unit(result: Units, make: Callable[[], Unit]) -> None:
     try:
-        unit = make()
-        result.units.append(replace(unit, flags=(*unit.flags, *_FLAGS)))
+        result.units.append(_for_bodies(make()))
     except c_units.NotC as error:
         result.notes.append(str(error))
     except ReadError as error:

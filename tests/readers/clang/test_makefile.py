@@ -199,11 +199,21 @@ CONDITIONS = [
 ]  # fmt: skip
 
 
+def options_with(values):
+    """The values of variables: of the configuration, and of the kernel's top Makefile."""
+
+    def value(name: str) -> str | None:
+        option = name.removeprefix("CONFIG_")
+        return make_lines.OF_KERNEL.get(name) if option == name else values.get(option, "")
+
+    return value
+
+
 @pytest.mark.parametrize(("lines", "is_taken"), CONDITIONS)
 def test_conditions_of_makefiles(lines, is_taken):
     values = {"A": "y", "B": "m", "N": None}
     (found,) = make_lines.assignments(
-        f"{lines}\nx-$(CONFIG_A) += 1 \\\n  2 # 3\n", lambda name: values.get(name, "")
+        f"{lines}\nx-$(CONFIG_A) += 1 \\\n  2 # 3\n", options_with(values)
     )
     assert (found.variable, found.value.split(), found.appends, found.is_taken) == (
         "x-y",
@@ -310,7 +320,7 @@ def random_lines(random, depth, names):
 def test_make_takes_the_same_lines(tmp_path, seed):
     lines = list(random_lines(Random(seed), 4, count()))
     values = {"A": "y", "B": "m"}
-    found = list(make_lines.assignments("\n".join(lines) + "\n", lambda name: values.get(name, "")))
+    found = list(make_lines.assignments("\n".join(lines) + "\n", options_with(values)))
     shown = "".join(f"$(info {each.variable} [$({each.variable})])\n" for each in found)
     text = "CONFIG_A := y\nCONFIG_B := m\n" + "\n".join(lines) + f"\n{shown}all:\n"
     (tmp_path / "Makefile").write_text(text)

@@ -14,9 +14,9 @@ _COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 _CONDITION = re.compile(r"\s*(else\s+)?(ifdef|ifndef|ifeq|ifneq)\b\s*(.*)|\s*(else|endif)\b")
 _OPTION = re.compile(r"\$[({]CONFIG_(\w+)[)}]")
 _VARIABLE = re.compile(r"\$[({]([\w-]+)[)}]")
-_NEVER_SET = frozenset(
+OF_KERNEL = dict.fromkeys(
     ("need-sub-make", "mixed-build", "config-build", "KBUILD_EXTMOD", "mixed-targets", "config-targets",
-     "dot-config-only", "KBUILD_SRC", "skip-makefile", "may-sync-config", "compile-only")
+     "dot-config-only", "KBUILD_SRC", "skip-makefile", "may-sync-config", "compile-only"), "",
 )  # fmt: skip
 """Variables of the top Makefile that are empty where it builds the kernel."""
 _ASSIGNMENT = re.compile(
@@ -25,6 +25,10 @@ _ASSIGNMENT = re.compile(
 """Also one for a target (`x.o: KBUILD_CFLAGS += -Os`)."""
 _DEFINE = re.compile(r" *(?:(?:export|override) +)*define +([^\s=]+)(?: +([+?:]*=))? *")
 """The first line of a variable of several lines."""
+_SET_OPTION = re.compile(
+    r"^[ \t]*(?:(?:export|override)[ \t]+)*(CONFIG_\w+)[ \t]*([:?]*)=[ \t]*([^\s#]*)[ \t]*(?:#.*)?$",
+    re.MULTILINE,
+)
 _END = re.compile(r" *endef\b")
 _INCLUDE = re.compile(r"\s*[-s]?include\s+(.*)")
 INCLUDE = "include"
@@ -66,7 +70,7 @@ class Assignment(Record, frozen=True):
 def assignments(text: str, value: Callable[[str], str | None]) -> Iterator[Assignment]:
     """Yield the assignments of a makefile, and lines that include others.
 
-    `value` returns `y`, `m` or nothing for an option without CONFIG_, and None if that is another value.
+    `value` returns the value of a variable, `y`, `m` or nothing for CONFIG_ options; None if it is not known.
     """
     branches: list[tuple[Truth, Truth]] = []  # whether an earlier branch, and this one, is taken
     for number, line in _lines(text):
@@ -76,9 +80,21 @@ def assignments(text: str, value: Callable[[str], str | None]) -> Iterator[Assig
         elif included := _INCLUDE.fullmatch(line):
             yield Assignment(INCLUDE, included[1], number, conjoin(now for _, now in branches), True)
         elif not line.startswith("\t") and (match := _ASSIGNMENT.fullmatch(line)):
-            name = _OPTION.sub(lambda option: value(option[1]) or "", match[1])
+            name = _OPTION.sub(lambda option: value(f"CONFIG_{option[1]}") or "", match[1])
             is_taken = conjoin(now for _, now in branches)
             yield Assignment(name, match[3], number, is_taken, match[2] == "+")
+
+
+def options_set(text: str, is_known: Callable[[str], bool]) -> dict[str, str | None]:
+    """Return the values of the options (CONFIG_) that a makefile itself sets; None for more than one value.
+
+    `is_known` returns whether the configuration has an option: `?=` does not set it then.
+    """
+    values: dict[str, str | None] = {}
+    for name, operator, value in _SET_OPTION.findall(text):
+        if operator != "?" or not is_known(name):
+            values[name] = value if values.get(name, value) == value and "$" not in value else None
+    return values
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -124,9 +140,8 @@ def _enter(
 
 def _holds(word: str, rest: str, value: Callable[[str], str | None]) -> Truth:
     if word in ("ifdef", "ifndef"):
-        name = rest.strip()
-        is_set = None if name not in _NEVER_SET else False
-        is_set = value(name[7:]) != "" if name.startswith("CONFIG_") else is_set
+        known, is_option = value(rest.strip()), rest.strip().startswith("CONFIG_")
+        is_set = None if known is None and not is_option else known != ""
         return is_set if word == "ifdef" else negate(is_set)
     sides = [_side(side, value) for side in _split_sides(rest.strip())]
     is_same = None if len(sides) != 2 or None in sides else sides[0] == sides[1]
@@ -145,8 +160,7 @@ def _side(text: str, value: Callable[[str], str | None]) -> str | None:
     """Return the value of one side of a condition; None if the configuration does not decide it."""
 
     def replacement(variable: re.Match[str]) -> str:
-        name = variable[1]
-        known = value(name[7:]) if name.startswith("CONFIG_") else "" if name in _NEVER_SET else None
+        known = value(variable[1])
         return variable[0] if known is None else known
 
     side = _VARIABLE.sub(replacement, text)

@@ -10,7 +10,8 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import chain
 
 from layoutlint.model.flag_files import ON_DISK, FlagFiles
 from layoutlint.model.record import Record, field
@@ -40,6 +41,9 @@ _NOT_OF_C = re.compile(r"(?i).*(?:ld_?flags|a_?flags|rust).*")
 _REMOVES = re.compile(r"CFLAGS_REMOVE_|(?:subdir-)?ccflags-remove-")
 _FILTERED = re.compile(r"\$\((?:filter-out|subst|patsubst)\s([^,]{0,4096}),")
 _IS_READ = re.compile(r"-[DUI](?:[^\s$%]|\$\(\w+\))+")
+_MODULE = ("M", "KBUILD_EXTMOD", "PWD")
+"""Variables whose value is the folder of a module outside of the tree."""
+_OBJECTS = re.compile(r"^[ \t]*obj-(?:[my]\b|\$[({]CONFIG_)", re.MULTILINE)
 _VARIABLE = re.compile(r"\$\((\w+)\)")
 _REFERENCE = re.compile(r"\$[({]([\w.-]+)[)}]")
 _SEPARATE = re.compile(r"(?:^|(?<=\s))(-[DUI])\s+(?=[^\s-])")
@@ -66,7 +70,8 @@ _KEEPS_LAYOUTS = re.compile(
 """Options that no struct of the kernel depends on: its types have no registers, and the ABI is that of
 `Tree.triple`. `Tree.flags` has those on types and on extensions of C."""
 _OF_KERNEL = re.compile(
-    r"-fplugin=\$\(objtree\)/scripts/gcc-plugins/|-frandomize-layout-seed-file=\$\(objtree\)/scripts/basic/\S*"
+    r"-fplugin=(?:\$\(objtree\)|\.)/scripts/gcc-plugins/(?:\w+\.so)?"
+    r"|-frandomize-layout-seed-file=(?:\$\(objtree\)|\.)/scripts/basic/\S*"
 )
 """The kernel's own plugins, which leave fields where they are unless the configuration randomises them."""
 _LONG = re.compile(r"--(?:target|config|driver-mode|sysroot|gcc|prefix)")
@@ -114,7 +119,7 @@ def _options(value: str) -> Iterator[str]:
     value = _FOR_OTHERS.sub("", value)
     for word in _WORD.finditer(value):
         option = word[0]
-        if option in ("-include", "-imacros"):
+        if option in flags.IN_FRONT:
             header = value[word.end() :].split(maxsplit=1)[:1]
             option = " ".join((option, *header))
         yield option
@@ -151,6 +156,8 @@ class Makefiles(Record, dict=True):
     tree: Tree
     flag_files: FlagFiles = ON_DISK
     """The makefiles that count: those on disk, or those of a base commit."""
+    module: str | None = None
+    """The folder outside of the tree that `make M=` names; None for files of the tree."""
     _added: dict[tuple[str, bool, str], Added] = field(default_factory=dict)
     """What the makefile of a folder adds to its own or to inner folders, for a source."""
     _assignments: dict[str, list[tuple[str, Assignment]]] = field(default_factory=dict)
@@ -178,16 +185,18 @@ class Makefiles(Record, dict=True):
         """Return what the makefiles of the folders of a source add, those of outer folders first.
 
         The Makefile of the nearest outer folder builds a folder that has none
-        (`xfs-y += libxfs/xfs_ag.o`).
+        (`xfs-y += libxfs/xfs_ag.o`). The top one of a kernel is in `of_tree`.
         """
-        top = self.tree.source
+        top = self.module or self.tree.source
         folders = [os.path.dirname(source)]
         while folders[-1] != top and len(folders[-1]) > len(top):
             folders.append(os.path.dirname(folders[-1]))
         own = next((folder for folder in folders if self._makefile(folder)), folders[0])
         stem = os.path.splitext(os.path.basename(source))[0]
         return _join(
-            self._of_folder(folder, folder == own, stem) for folder in reversed(folders) if folder != top
+            self._of_folder(folder, folder == own, stem)
+            for folder in reversed(folders)
+            if folder != self.tree.source
         )
 
     def _of_folder(self, folder: str, is_own: bool, stem: str) -> Added:
@@ -208,11 +217,12 @@ class Makefiles(Record, dict=True):
     ) -> Iterator[Added]:
         """Yield what the assignments to some variables, and to those that they use, add."""
         counting = _with_used((line for _, line in lines), roots)
+        top = self.tree.source if folder is None else self.module or self.tree.source
         for path, line in lines:
             if line.variable not in counting or line.is_taken is False:
                 continue
             is_certain = line.variable in roots and line.is_taken is True
-            where = f"{os.path.relpath(path, self.tree.source)}:{line.number}"
+            where = f"{os.path.relpath(path, top)}:{line.number}"
             for option in self._find_removed(line):
                 yield Added(problem=f"{where} removes {option}, which may change layouts")
             if _REMOVES.match(line.variable):
@@ -221,12 +231,18 @@ class Makefiles(Record, dict=True):
                 resolved = self._resolve(option, folder)
                 if option.startswith("-I"):
                     yield self._of_folder_option(line, resolved, where)
-                elif _changes_nothing(option, self._machine):
+                elif self.changes_nothing(option):
                     continue
                 elif resolved is not None and is_certain:
                     yield Added((resolved,))
+                elif is_certain and (header := self._header_in_front(option, folder)):
+                    yield Added(header)
                 else:
                     yield _unread(option, line, where)
+
+    def changes_nothing(self, option: str) -> bool:
+        """Return whether no layout depends on an option, as makefiles or commands have it."""
+        return _changes_nothing(option.replace(f"{self.tree.build}/", "$(objtree)/"), self._machine)
 
     def _find_removed(self, line: Assignment) -> Iterator[str]:
         """Yield the flags of the tree that a line takes away."""
@@ -246,10 +262,7 @@ class Makefiles(Record, dict=True):
 
     def _resolve(self, option: str, folder: str | None) -> str | None:
         """Return a macro or folder as the compiler has it; None if it depends on make's own variables."""
-        top = self.tree.source
-        variables = {"srctree": top}
-        if folder is not None:
-            variables["src"] = variables["obj"] = os.path.relpath(folder, top)
+        variables = self._paths(folder)
         if not _IS_READ.fullmatch(option) or not variables.keys() >= set(_VARIABLE.findall(option)):
             return None
         text = _VARIABLE.sub(lambda match: variables[match[1]], option)
@@ -259,20 +272,67 @@ class Makefiles(Record, dict=True):
             return None
         if len(words) != 1 or not option.startswith("-I"):
             return words[0] if len(words) == 1 else None
-        return f"-I{os.path.normpath(os.path.join(top, words[0][2:]))}"
+        return f"-I{os.path.normpath(os.path.join(self.working_folder, words[0][2:]))}"
+
+    def _header_in_front(self, option: str, folder: str | None) -> tuple[str, ...]:
+        """Return the option and path of a header that a module reads before its text; () for others."""
+        name, _, header = option.partition(" ")
+        resolved = self._resolve(f"-I{header}", folder) if name in flags.IN_FRONT and self.module else None
+        return () if resolved is None else (name, resolved.removeprefix("-I"))
+
+    def _paths(self, folder: str | None) -> dict[str, str]:
+        """Return the variables with paths in the makefile of a folder, or in those of the tree."""
+        top = self.tree.source
+        if folder is None:
+            return {"srctree": top}
+        if self.module is None:
+            own = os.path.relpath(folder, top)
+            return {"srctree": top, "src": own, "obj": own}
+        return {"srctree": top, "src": folder, "obj": folder} | dict.fromkeys(_MODULE, self.module)
+
+    @property
+    def working_folder(self) -> str:
+        """The folder in which the compiler runs; for a module it is its own since Linux 6.13."""
+        if self.module is None:
+            return self.tree.source
+        return self.module if self.tree.version >= (6, 13) else self.tree.build
 
     def _lines(self, path: str) -> list[tuple[str, Assignment]]:
         """Return the assignments of a makefile, each with its path."""
         if path not in self._assignments:
-            lines = make_lines.assignments(self._text(path), self._value)
+            text, value = self._text(path), self._value
+            if self._is_of_module(path):
+                own = make_lines.options_set(text, lambda name: value(name) != "")
+                value = partial(self._value_beside, own)
+            lines = make_lines.assignments(text, value)
             self._assignments[path] = [(path, line) for line in lines]
         return self._assignments[path]
 
-    def _value(self, option: str) -> str | None:
-        """Return the value of an option of the configuration; None for a number or text."""
+    def _value(self, variable: str) -> str | None:
+        """Return the value of a variable of make; None for one that is not known, and for an option of the
+        configuration that is a number or text.
+        """
+        if not variable.startswith("CONFIG_"):
+            return self._variables.get(variable)
+        option = variable.removeprefix("CONFIG_")
         if option in self.tree.config:
             return "m" if f"{option}_MODULE" in self._macros else "y"
         return None if option in self._macros else ""
+
+    def _value_beside(self, own: dict[str, str | None], variable: str) -> str | None:
+        """Return the value of a variable for a makefile that sets some options itself."""
+        return own[variable] if variable in own else self._value(variable)
+
+    def _is_of_module(self, path: str) -> bool:
+        return self.module is not None and path.startswith(f"{self.module}{os.sep}")
+
+    @cached_property
+    def _variables(self) -> dict[str, str]:
+        """The variables of make whose values are known; while a module is built, its makefiles see others."""
+        if self.module is None:
+            return make_lines.OF_KERNEL
+        own = dict.fromkeys(_MODULE, self.module)
+        return make_lines.OF_KERNEL | own | {"KERNELRELEASE": ".".join(map(str, self.tree.version))}
 
     @cached_property
     def _macros(self) -> frozenset[str]:
@@ -283,6 +343,11 @@ class Makefiles(Record, dict=True):
         target = target_named(flags.architecture(self.tree.triple, 64))
         return _KernelMachine(target.pointer_size * 8, "little" if target.little_endian else "big")
 
+    def builds_objects(self, folder: str) -> bool:
+        """Return whether the makefile of a folder lists objects of a kernel."""
+        path = self._makefile(folder)
+        return path is not None and _OBJECTS.search(self._text(path)) is not None
+
     def _makefile(self, folder: str) -> str | None:
         """Return the makefile of a folder that is not empty; None if it has none."""
         if folder not in self._makefiles:
@@ -291,9 +356,14 @@ class Makefiles(Record, dict=True):
         return self._makefiles[folder]
 
     def _text(self, path: str) -> str:
-        """Return the text of a makefile; empty if it is missing or cannot be read."""
+        """Return the text of a makefile; empty if it is missing or cannot be read.
+
+        The tree of a module is no part of a change, unless git tracks it.
+        """
+        is_of_tree = self.module is not None and not self._is_of_module(path)
+        flag_files = ON_DISK if is_of_tree and not self.flag_files.is_chosen(path) else self.flag_files
         try:
-            return self.flag_files.read_all(path, _LARGEST).decode("utf-8", "replace")
+            return flag_files.read_all(path, _LARGEST).decode("utf-8", "replace")
         except OSError:
             return ""
 
@@ -301,10 +371,17 @@ class Makefiles(Record, dict=True):
 def _join(parts: Iterable[Added]) -> Added:
     parts = tuple(parts)
     return Added(
-        tuple(dict.fromkeys(flag for part in parts for flag in part.flags)),
+        tuple(chain.from_iterable(dict.fromkeys(pair for part in parts for pair in _pairs(part.flags)))),
         next((part.problem for part in parts if part.problem is not None), None),
         tuple(dict.fromkeys(doubt for part in parts for doubt in part.doubts)),
     )
+
+
+def _pairs(words: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """Yield words, each with its value if it is a header that comes first."""
+    queue = iter(words)
+    for word in queue:
+        yield (word, next(queue, "")) if word in flags.IN_FRONT else (word,)
 
 
 def _with_used(lines: Iterable[Assignment], roots: Iterable[str]) -> set[str]:

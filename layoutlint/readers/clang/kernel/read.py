@@ -8,15 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from layoutlint import files
-from layoutlint.errors import ReadError
 from layoutlint.model.reading import MissingHeader, Reading, ReadOptions, Unread
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.clang import flags, gcc_macros, parallel, text_search, unit_listings
+from layoutlint.readers.clang import parallel, text_search, unit_listings
 from layoutlint.readers.clang.file_names import name_without_links, relative_to
 from layoutlint.readers.clang.kept_listings import UnitListing
-from layoutlint.readers.clang.kernel import missed_headers
+from layoutlint.readers.clang.kernel import missed_headers, units
 from layoutlint.readers.clang.kernel.includes import Includes
 from layoutlint.readers.clang.kernel.makefile import Added, Makefiles
 from layoutlint.readers.clang.kernel.tree import Tree
@@ -40,8 +39,6 @@ _MOST_ATTEMPTS_WITH_ERRORS = 3
 """The same for a tree that itself has errors."""
 _NONE = frozenset[str]()
 _SYNTHETIC = "layoutlint-includes.c"
-_SHUFFLING = ("-DRANDSTRUCT", "-DRANDSTRUCT_PLUGIN")
-"""With these, the macros of Linux (compiler_types.h; until 5.18 the second) expand to the attributes."""
 
 
 def read(tree: Tree, path: str, wanted: Wanted, options: ReadOptions) -> Reading:
@@ -250,23 +247,7 @@ class _KernelReader(Record, dict=True):
         return f"#include <{name}>\n" if name else f'#include "{header}"\n'
 
     def _unit(self, main: str, origin: str, own: Added, text: str | None) -> Unit:
-        marks = self.options.with_marks
-        user_flags = flags.normalise(self.options.flags)
-        if user_flags.refusal is not None:
-            raise ReadError(origin, user_flags.refusal)
-        as_gcc = gcc_macros.flags_of(self.tree.compiler, self.tree.triple)
-        shuffling = _SHUFFLING if marks else ()
-        all_files = self.makefiles.of_tree
-        unit_flags = (*all_files.flags, *own.flags, *user_flags.passed)
-        words = (*as_gcc, "-xc", *self.tree.flags, *shuffling, *unit_flags)
-        # If fields are reordered afterwards, the declared order is needed.
-        shuffling_option = None if marks else self.tree.shuffling_option
-        return Unit(
-            main, words, self.tree.build, self.tree.roots, origin, text,
-            user_flags.problem or all_files.problem or own.problem,
-            (*user_flags.doubts, *all_files.doubts, *own.doubts),
-            shuffling_option, marks, compiler=self.tree.compiler,
-        )  # fmt: skip
+        return units.make(self.makefiles, self.options, own, main, origin, text)
 
     def unit_of(self, file: str) -> Unit:
         """Return the unit for a file's structs: a public header by itself, others through a source."""

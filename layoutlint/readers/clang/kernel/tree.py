@@ -13,8 +13,9 @@ from functools import lru_cache
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.flag_files import ON_DISK, FlagFiles
-from layoutlint.model.reading import Version
+from layoutlint.model.reading import ReadOptions, Version
 from layoutlint.model.record import Record, replace
+from layoutlint.phrases import first_few
 from layoutlint.readers.c_tokens import number
 from layoutlint.readers.clang import builtin_headers
 from layoutlint.readers.clang.build_compiler import Compiler, Family
@@ -32,6 +33,12 @@ _COMPILER = re.compile(r'^CONFIG_CC_VERSION_TEXT="(\S+)', re.MULTILINE)
 _COMPILER_VERSION = re.compile(r"^CONFIG_(GCC|CLANG)_VERSION=(\d+)$", re.MULTILINE)
 _DEFINED = re.compile(r"^#define CONFIG_(\w+?)(?:_MODULE)? 1$", re.MULTILINE)
 _VERSION = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL)\s*=\s*(\d+)", re.MULTILINE)
+
+_REMEDY = (
+    "run `make olddefconfig prepare`, or name its build folder: `-- O=FOLDER`, in a matrix"
+    ' `flags = ["O=FOLDER"]`'
+)
+_REMEDY_OF_NAMED = "run `make defconfig modules_prepare` there, or name its build folder: `--kernel FOLDER`"
 
 # CLANG_TARGET_FLAGS_* of scripts/Makefile.clang; the first row whose options are all on decides.
 _ARCHITECTURES: tuple[tuple[tuple[str, ...], str, str], ...] = (
@@ -163,11 +170,13 @@ class Tree(Record, frozen=True):
         return (*words, *(("-isystem", builtin_folder) if builtin_folder else ()))
 
 
-def find(path: str, build: str | None = None, flag_files: FlagFiles = ON_DISK) -> Tree | None:
+def find(
+    path: str, build: str | None = None, flag_files: FlagFiles = ON_DISK, remedy: str = _REMEDY
+) -> Tree | None:
     """Return the kernel tree of a folder (source, build or header package); None if it is no kernel.
 
     `build` names the build folder of a source tree, as `make O=` does. Raises ReadError for a kernel that is
-    not configured, or whose configuration a change chose.
+    not configured, with a remedy, or whose configuration a change chose.
     """
     folder = os.path.abspath(path)
     source = _source(folder)
@@ -183,10 +192,46 @@ def find(path: str, build: str | None = None, flag_files: FlagFiles = ON_DISK) -
     where = build or path
     raise ReadError(
         path,
-        f"is a kernel tree that is not configured: {os.path.join(where, _AUTOCONF)} is not there"
-        " (run `make olddefconfig prepare`, or name its build folder: `-- O=FOLDER`, in a matrix"
-        ' `flags = ["O=FOLDER"]`)',
+        f"is a kernel tree that is not configured: {os.path.join(where, _AUTOCONF)} is not there ({remedy})",
     )
+
+
+def find_named(path: str, flag_files: FlagFiles = ON_DISK) -> Tree:
+    """Return the kernel tree that `--kernel` names; raises ReadError.
+
+    The common part of split header packages means the part for a machine that is built on it.
+    """
+    parts = [] if files.exists(os.path.join(path, _AUTOCONF)) else _parts_beside(path)
+    if len(parts) > 1:
+        raise ReadError(path, f"is the common part of header packages: name one of {first_few(parts)}")
+    found = find(parts[0] if parts else path, None, flag_files, _REMEDY_OF_NAMED)
+    if found is None:
+        raise ReadError(path, no_kernel_reason(path))
+    return found
+
+
+def _parts_beside(path: str) -> list[str]:
+    """Return the configured folders beside a source tree whose Makefiles include that of the tree."""
+    folder = os.path.abspath(path)
+    around = os.path.dirname(folder)
+    if not _is_source(folder) or files.exists(os.path.join(folder, "build", _AUTOCONF)):
+        return []
+    others = (os.path.join(around, name) for name in sorted(files.names_in(around)))
+    built = (other for other in others if files.is_file(os.path.join(other, _AUTOCONF)))
+    return [other for other in built if _source(other) == files.real_path(folder)]
+
+
+def no_kernel_reason(path: str) -> str:
+    """Return why a folder is no kernel tree."""
+    target = _included_source(os.path.abspath(path))
+    if target is not None and not files.exists(target):
+        return f"is part of a kernel tree: its Makefile includes that of {target}, which is not there"
+    return "is no kernel tree (source, build folder or header package)"
+
+
+def is_kernel(path: str) -> bool:
+    """Return whether a folder is a kernel tree, configured or not."""
+    return _source(os.path.abspath(path)) is not None
 
 
 def _refuse_chosen(path: str, build: str, flag_files: FlagFiles) -> None:
@@ -205,6 +250,31 @@ def enclosing_tree(path: str) -> str | None:
             return folder
         folder = os.path.dirname(folder)
     return None
+
+
+def tree_at(folder: str, build: str | None, options: ReadOptions) -> Tree | None:
+    """Return the kernel tree that a folder is, as `find` does; with `--kernel`, that tree or none."""
+    if options.kernel_tree is None:
+        return find(folder, build, options.flag_files)
+    source, named = _source(os.path.abspath(folder)), find_named(options.kernel_tree, options.flag_files)
+    is_same = source is not None and files.real_path(source) == files.real_path(named.source)
+    return named if is_same else None
+
+
+def tree_of_file(path: str, build: str | None, options: ReadOptions) -> Tree | None:
+    """Return the kernel tree of which a C file is read as a part; None for none.
+
+    People who give flags have said how to read a file, unless they name the tree as well. Raises ReadError.
+    """
+    top = enclosing_tree(path) if options.kernel_tree is not None or not options.flags else None
+    return None if top is None else tree_at(top, build, options)
+
+
+def refuse_build_of_outside(path: str, build: str) -> None:
+    """Raise ReadError for a kernel that `O=` names for files of which it is no part."""
+    if is_kernel(build):
+        reason = f"is in no kernel tree: `--kernel {build}` reads it with the flags of that one, not `O=`"
+        raise ReadError(path, reason)
 
 
 def source_folders(path: str) -> list[tuple[str, list[str]]]:

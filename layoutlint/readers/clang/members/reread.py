@@ -83,7 +83,7 @@ def kernel_roots(path: str, options: ReadOptions) -> tuple[str, ...]:
     if top is None:
         return ()
     try:
-        kernel_tree = tree.find(top, build)
+        kernel_tree = tree.tree_at(top, build, options)
     except ReadError:
         return ()
     return () if kernel_tree is None else tuple(kernel_tree.roots)
