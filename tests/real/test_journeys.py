@@ -59,9 +59,9 @@ JOURNEYS: dict[str, tuple[str, list[Step]]] = {
         ({"layoutlint.toml": RULE.format("page_pool", "ring", "p")}, "check . --struct page_pool", 0, "kept"),
     ]),
     "a driver outside of the tree": ("", [
-        ({"nic.h": NIC}, "show nic.h nic --kernel TREE", 0, "unsigned long packets"),
-        ({"layoutlint.toml": RULE.format("nic", "lock", "packets")}, "check nic.h --kernel TREE", 1, "struct nic is broken"),
-        ({"nic.h": NIC.replace("packets;", "packets ____cacheline_aligned;")}, "check nic.h --kernel TREE", 0, "1 kept"),
+        ({"nic.h": NIC}, "show nic.h nic --kernel TREE", 0, "long unsigned int packets"),
+        ({"layoutlint.toml": RULE.format("nic", "lock", "packets")}, "check nic.h --kernel TREE --no-packs", 1, "struct nic is broken"),
+        ({"nic.h": NIC.replace("packets;", "packets ____cacheline_aligned;")}, "check nic.h --kernel TREE --no-packs", 0, "1 kept"),
     ]),
     "a stable ABI": ("", [
         ({"ring.h": RING.replace("@", "8")}, "snapshot ring.h --struct ring --may-use more --output abi.json", 0, ""),
