@@ -224,7 +224,7 @@ class ReadingOptions(NamedTuple):
     )  # fmt: skip
     progress: bool | None = option(
         "--progress/--no-progress", heading=OUTPUT, default=None,
-        help="Show progress on stderr (default: on a terminal).",
+        help="Show progress on stderr (default: on a terminal; elsewhere every 5 seconds).",
     )  # fmt: skip
     color: str = COLOR
     width: int | None = WIDTH

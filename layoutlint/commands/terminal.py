@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ from layoutlint import escapes
 if TYPE_CHECKING:
     from layoutlint.model.reading import Progress
 
+_SILENCE = 5.0
+"""Seconds after which a run says what it does."""
 _PATIENCE = 3.0
 """Seconds of reading after which a scanner that is interpreted is mentioned."""
 
@@ -30,35 +33,67 @@ _SLOW = (
 def progress_on_stderr(choice: bool | None) -> Progress:
     """Return a Progress on stderr: one line that is overwritten on a terminal, separate lines elsewhere.
 
-    `choice` turns it on or off; None is on for a terminal.
+    `choice` turns it on or off. None is on for a terminal, and elsewhere says every five seconds what is
+    being done, unless the environment has LAYOUTLINT_NO_PROGRESS.
     """
     from layoutlint.model.reading import no_progress  # not needed for an output that was kept
 
-    is_terminal = sys.stderr.isatty()
-    if not (is_terminal if choice is None else choice):
+    if choice is False or (choice is None and os.environ.get("LAYOUTLINT_NO_PROGRESS")):
         return no_progress
-    shown = -1
-    begun: float | None = None
+    progress = _Progress(bool(choice), sys.stderr.isatty())
+    progress.watch()
+    return progress.show
 
-    def progress(task: str, done: int, total: int) -> None:
-        nonlocal shown, begun
-        if task == "reading DWARF" and begun != _NOTED:
-            begun = time.monotonic() if begun is None else begun
-            if time.monotonic() - begun > _PATIENCE:
-                begun = _NOTED
-                from layoutlint.commands import version  # few runs take so long
 
-                if version.state() != "compiled":
-                    complain(_SLOW)
-        percent = 100 if done >= total else done * 100 // total
-        if percent == shown or (not is_terminal and percent % 10):
+class _Progress:
+    """Shows steps, and the last of them again while nothing else is shown."""
+
+    def __init__(self, is_chosen: bool, is_terminal: bool) -> None:
+        self._shows_steps, self._is_terminal = is_chosen or is_terminal, is_terminal
+        self._start = time.monotonic()
+        self._step, self._percent, self._shown = "working", 0, -1
+        self._begun: float | None = None
+
+    def show(self, task: str, done: int, total: int) -> None:
+        """Show a step if it is another percentage; ten of them without a terminal."""
+        if task == "reading DWARF" and self._begun != _NOTED:
+            self._mention_slow_scanner()
+        self._step = task
+        self._percent = percent = 100 if done >= total else done * 100 // total
+        if not self._shows_steps or percent == self._shown or (not self._is_terminal and percent % 10):
             return
-        shown = percent
-        ending = "\r" if is_terminal and percent < 100 else "\n"
-        sys.stderr.write(f"{escapes.line(task)}: {percent} %{ending}")
+        self._shown = percent
         sys.stderr.flush()
+        self._write("")
 
-    return progress
+    def _write(self, seconds: str) -> None:
+        """Write the step past the buffer of stderr, which a signal may find in use."""
+        ending = "\r" if self._is_terminal and (seconds or self._percent < 100) else "\n"
+        os.write(2, f"{escapes.line(self._step)}: {self._percent} %{seconds}{ending}".encode())
+
+    def _mention_slow_scanner(self) -> None:
+        now = time.monotonic()
+        self._begun = now if self._begun is None else self._begun
+        if now - self._begun > _PATIENCE:
+            self._begun = _NOTED
+            from layoutlint.commands import version  # few runs take so long
+
+            if version.state() != "compiled":
+                complain(_SLOW)
+
+    def watch(self) -> None:
+        """Show the step every few seconds, where signals can be had; processes that are forked do not."""
+        import signal
+        import threading
+
+        if hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGALRM, self._on_time)
+            signal.siginterrupt(signal.SIGALRM, False)  # no system call of libclang ends early
+            signal.setitimer(signal.ITIMER_REAL, _SILENCE, _SILENCE)
+
+    def _on_time(self, *_: object) -> None:
+        with suppress(OSError):
+            self._write(f", {time.monotonic() - self._start:.0f} s")
 
 
 def has_color(choice: str) -> bool:

@@ -40,7 +40,7 @@ def run(
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     if "XDG_CACHE_HOME" not in environment:
         kept |= WITHOUT_CACHE
-    kept["XDG_STATE_HOME"] = "/dev/null/state"
+    kept |= {"XDG_STATE_HOME": "/dev/null/state", "LAYOUTLINT_NO_PROGRESS": "1"}
     words = [os.fsdecode(argument) for argument in arguments]
     is_own = any(name.startswith(("PYTHON", "LC_", "LANG")) for name in environment)  # what Python itself obeys when it starts
     if is_own:
