@@ -144,7 +144,9 @@ def _finding_on(loss: Loss, search: Heirs, base: BaseRun) -> Iterator[Finding]:
     scope = base.change
     assert scope is not None
     if not loss.is_judged:
-        others = dict(scope.definers).get(loss.rule.struct, ())
+        packs = [pack for pack in base.packs + base.kernel_packs if loss.rule in pack.rules]
+        defining = dict(scope.definers).get(loss.rule.struct, ())
+        others = (path for path in defining if any(pack.applies_to(path) for pack in packs))
         loss = replace(loss, is_judged=search.are_defined(loss.rule.struct, others))
     heirs = search.find(loss) if loss.is_judged else ()
     found = lost.finding(loss, heirs, _remedy(loss, base.options))
@@ -245,7 +247,10 @@ def names_in_base(commit: Commit, base: BaseRun, paths: tuple[str, ...]) -> froz
 
 def _options_in_base(base: BaseRun, change: ChangeScope) -> Options:
     """Return the options in a base, where no rule must judge a struct."""
-    read = replace(base.options.read, flags=_flags(base), progress=no_progress, cache=False)
+    read = base.options.read
+    nearer = tuple(replace(each, flags=_absolute_builds(each.flags)) for each in read.nearer)
+    flags = _absolute_builds(read.flags)
+    read = replace(read, flags=flags, nearer=nearer, progress=no_progress, cache=False)
     return replace(base.options, read=read, mode=replace(change, demands=(), is_whole=False))
 
 
@@ -390,10 +395,10 @@ def _unknown_in_base(findings: Iterable[Finding], base: BaseFindings, label: str
     )
 
 
-def _flags(base: BaseRun) -> tuple[str, ...]:
-    """Return the compiler flags, with the absolute path of the folder in which a kernel is built."""
+def _absolute_builds(flags: tuple[str, ...]) -> tuple[str, ...]:
+    """Return compiler flags, with the absolute path of the folder in which a kernel is built."""
     build = "O="
     return tuple(
         build + os.path.abspath(flag.removeprefix(build)) if flag.startswith(build) else flag
-        for flag in base.options.read.flags
+        for flag in flags
     )
