@@ -140,7 +140,9 @@ def _has_no_folder(word: str) -> bool:
 
 
 def _inputs_of_builds(matrix: str, policy: Policy | None) -> list[str]:
-    """Return the inputs of the builds of a matrix; none of a damaged one, which the command reports."""
+    """Return the inputs of the builds of a matrix; none of a pipe, or of a damaged one."""
+    if policy is None and not files.is_file(matrix):
+        return []
     from layoutlint.intent.toml import matrix_file
 
     with suppress(LayoutlintError, OSError):

@@ -98,6 +98,15 @@ def test_what_applies(tmp_path, name):
     assert found == {each.replace("HERE", str(top)): rules for each, rules in expected.items()}
 
 
+def test_the_inputs_of_builds(tmp_path):
+    lay(tmp_path, REPOSITORY)
+    write(tmp_path, {"lib/m.toml": '[build.one]\ninput = "../ws/s.h"\n[build.two]\ninput = "s.h"\n'})
+    assert rules_by_input(tmp_path, "--matrix", "lib/m.toml") == {"ws/s.h": ["top", "ws"]}
+    lines = run("check", "--matrix", "lib/m.toml", "--format", "concise", cwd=tmp_path).stdout
+    assert ["broken in all 2 builds" in line for line in lines.splitlines()[:2]] == [True, False]
+    assert "broken in one; not judged in 1" in lines
+
+
 def test_a_file_that_cannot_be_read(tmp_path):
     lay(tmp_path, REPOSITORY)
     (tmp_path / "ws/layoutlint.toml").chmod(0)
