@@ -7,6 +7,7 @@
 #   DEBUG_INFO=1              builds vmlinux with debug information, and compares all structs of it
 #   STRUCTS='sk_buff'         compares only structs with a matching name
 #   JOBS=8                    processes of make (default: one for each processor)
+#   RULES=my-rules.toml       a rule file (default: layoutlint.toml of this folder, or else those of HEAD)
 set -euo pipefail
 
 fail() { echo "kernel.sh: $1" >&2; exit 2; }
@@ -35,8 +36,9 @@ for commit in "${commits[@]}"; do
   fi
 done
 
+[[ -n ${RULES:-} || ! -e layoutlint.toml ]] || RULES=layoutlint.toml
 status=0
-layoutlint diff "${inputs[@]}" ${STRUCTS:+"--struct=$STRUCTS"} >"$work/report" || status=$?
+layoutlint diff "${inputs[@]}" ${RULES:+"--rules=$RULES"} ${STRUCTS:+"--struct=$STRUCTS"} >"$work/report" || status=$?
 if [[ $status == 1 ]]; then
   printf 'Subject: [layoutlint] %s: struct layouts got worse\n\n' "${commits[1]:0:12}"
   printf 'Between %s and %s (%s), by layoutlint diff:\n\n' "${commits[0]:0:12}" "${commits[1]:0:12}" "${CONFIG:-defconfig}"

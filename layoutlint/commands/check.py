@@ -150,8 +150,6 @@ def check(
 
     is_change = own.staged or own.since is not None
     if not inputs and judging.matrix_path is None and not is_change:
-        inputs = settings.current().inputs
-    if not inputs and judging.matrix_path is None and not is_change:
         raise click.MissingParameter(
             ctx=click.get_current_context(), param_type="argument", param_hint="'INPUT...'"
         )
@@ -168,8 +166,8 @@ def check(
     depends_on_more = depends_on_git or own.fix or own.suggest or executor.is_any
     if replay.is_on(reading.no_cache) and not files and not depends_on_more:
         relevant = _relevant_arguments(arguments)
-        told = settings.sentences()
-        memory = replay.memory_for("check", reading.color, reading.width, own, told, *relevant)
+        given = settings.current()
+        memory = replay.memory_for("check", reading.color, reading.width, own, given, *relevant)
     kept = None if memory is None else replay.recall(memory)
     if kept is not None:
         terminal.write(kept.text)
@@ -213,7 +211,7 @@ def _with_settings(report: Report) -> Report:
     from layoutlint.commands import settings
     from layoutlint.model.record import replace
 
-    told = settings.sentences()
+    told = settings.current().sentences
     return replace(report, coverage=replace(report.coverage, settings=told)) if told else report
 
 

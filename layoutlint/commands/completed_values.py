@@ -57,12 +57,12 @@ def _packs(ctx: click.Context) -> Iterable[str]:
 
 
 def _rules() -> Iterator[Rule]:
-    """Yield the rules of the nearest layoutlint.toml, and the shipped ones."""
-    from layoutlint.commands.packs import discover_rule_file, load_packs
+    """Yield the rules of the rule files around the working folder, and the shipped ones."""
+    from layoutlint.commands.packs import load_packs_of_inputs
     from layoutlint.intent.toml import shipped_rules
 
     try:
-        packs = load_packs(discover_rule_file(), ())
+        packs = load_packs_of_inputs((), ())
     except LayoutlintError:  # the command itself reports it
         packs = ()
     for pack in (*packs, *shipped_rules.shipped_packs()):

@@ -23,7 +23,7 @@ from layoutlint.commands.options import (
     randomisation,
     read_options,
 )
-from layoutlint.commands.packs import discover_rule_file, load_packs
+from layoutlint.commands.packs import load_packs_of_inputs
 from layoutlint.commands.struct_names import strip_keyword
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _judge(
     builds = _builds(own.matrix_path, inputs, policy)
     if own.comments and change is None:
         _refuse_without_text((*inputs, *(path for build in builds for path in build.inputs)), own.sources)
-    packs = load_packs(own.rule_paths or (() if policy else discover_rule_file()), own.pack_names, policy)
+    packs = load_packs_of_inputs(own.rule_paths, own.pack_names, policy)
     if own.one_layout:
         packs += (_pack_of_one_layout((*inputs, own.matrix_path or os.curdir)[0]),)
     if builds:

@@ -26,6 +26,7 @@ from layoutlint.commands.option_records import (
 from layoutlint.randstruct import kernel_tree
 
 if TYPE_CHECKING:
+    from layoutlint.commands.settings import Value
     from layoutlint.intent.policy import Policy
     from layoutlint.model.reading import DebugServers, InputText, ReadOptions, TrustedCompilers, Version
     from layoutlint.randstruct.randomisation import Randomisation
@@ -309,18 +310,23 @@ def read_options(
     texts: tuple[InputText, ...] = (),
 ) -> ReadOptions:
     """Return the options of readers; `flags` are the compiler flags after `--`. Raises UsageError."""
-    from layoutlint.commands import replay, terminal
+    from layoutlint.commands import replay, settings, terminal
     from layoutlint.model.flag_files import ON_DISK
     from layoutlint.model.reading import DEBUG_DIR, ReadOptions
+    from layoutlint.model.record import replace
 
     _refuse_folders_without_c(sources)
     _refuse_inputs_behind(flags)
-    words = (*split_flags(reading.quoted_flags or ""), *_compiler_flags(reading), *flags)
+    given = settings.current()
+    of_line = (*_compiler_flags(reading), *flags)
+    own = split_flags(reading.quoted_flags or "")
+    nearer = (replace(each, flags=(*(each.flags or own), *of_line)) for each in given.nearer)
     return ReadOptions(
-        flags=words,
+        flags=(*own, *of_line),
         finds_flags=not reading.no_compile_commands,
-        kernel_tree=_kernel_tree(reading, words),
-        compile_commands=_compile_commands(reading, policy),
+        kernel_tree=_kernel_tree(reading, (*own, *of_line)),
+        compile_commands=_compile_commands(reading, given.database),
+        nearer=tuple(nearer),
         query_drivers=trusted_compilers(reading.query_drivers),
         progress=terminal.progress_on_stderr(reading.progress),
         jobs=reading.jobs or 0,
@@ -401,18 +407,16 @@ def _compiler_flags(reading: ReadingOptions) -> tuple[str, ...]:
     )
 
 
-def _compile_commands(reading: ReadingOptions, policy: Policy | None) -> str | None:
-    """Return the compilation database that the user names: as an option, or in layoutlint.toml."""
+def _compile_commands(reading: ReadingOptions, stated: Value | None) -> str | None:
+    """Return the compilation database that the user names: as an option, or in a rule file."""
     other = "--kernel" if reading.kernel_tree else "--no-compile-commands" * reading.no_compile_commands
     if other:
         if reading.compile_commands is not None:
             raise click.UsageError(f"--compile-commands contradicts {other}")
         return None
     path, by = reading.compile_commands, "--compile-commands"
-    if path is None:
-        from layoutlint.commands.packs import stated_compile_commands
-
-        path, by = stated_compile_commands(policy)
+    if path is None and stated is not None:
+        path, by = str(stated.value), f"{stated.place}: compile_commands"
     if path is not None and not files.is_file(path):
         inside = os.path.join(path, "compile_commands.json")
         hint = f" (it is a folder: give {inside})" if files.is_file(inside) else ""

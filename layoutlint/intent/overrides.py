@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from layoutlint.errors import RuleFileError, did_you_mean
 from layoutlint.intent.toml import rule_file, shipped_rules
@@ -10,32 +10,46 @@ from layoutlint.judgement.rule import Override, Pack, Rule, Severity
 from layoutlint.model.record import replace
 
 Packs = tuple[Pack, ...]
+Scopes = tuple[str, ...] | None
+"""The inputs to which a pack applies, or folders of them; None for all."""
 
 
 def apply_overrides(packs: Packs, kernel_packs: Packs) -> tuple[Packs, Packs]:
     """Return packs that are used together, with the overrides that they state about each other's rules.
 
-    Raises RuleFileError for an id that two rules have, and for an override that cannot be applied.
+    A pack with an override of a file that applies to other inputs is there twice, once for each part. Raises
+    RuleFileError for an id that two rules have, and for an override that cannot be applied.
     """
     rule_file.refuse_same_ids((*packs, *kernel_packs))
     overrides = read_overrides((*packs, *kernel_packs))
-    if not overrides:
-        return packs, kernel_packs
-    return _override_packs(packs, overrides), _override_packs(kernel_packs, overrides)
+    for scopes, own in overrides.items():
+        packs, kernel_packs = _override_packs(packs, own, scopes), _override_packs(kernel_packs, own, scopes)
+    return packs, kernel_packs
 
 
-def read_overrides(packs: Packs) -> dict[str, Override]:
-    """Return the overrides of packs by the id of the rule; raises RuleFileError with all mistakes."""
-    overrides: dict[str, Override] = {}
+def read_overrides(packs: Packs) -> dict[Scopes, dict[str, Override]]:
+    """Return the overrides of packs by the inputs that they count for, and by the id of the rule.
+
+    Raises RuleFileError with all mistakes.
+    """
+    overrides: dict[Scopes, dict[str, Override]] = {}
     mistakes = []
     rules = _known_rules(packs) if any(pack.overrides for pack in packs) else {}
-    for override in (override for pack in packs for override in pack.overrides):
-        first = overrides.setdefault(override.rule_id, override)
+    for pack, override in ((each, override) for each in packs for override in each.overrides):
+        first = next(_same_overrides(override, pack, packs))
         reason = _obstacle(override, first, rules)
         mistakes += [f"{override.source}: {reason}"] if reason else []
+        overrides.setdefault(pack.scopes, {})[override.rule_id] = override
     if mistakes:
         raise RuleFileError(tuple(mistakes))
     return overrides
+
+
+def _same_overrides(override: Override, pack: Pack, packs: Packs) -> Iterator[Override]:
+    """Yield the overrides of the same rule, of packs that apply to inputs of the same one, in their order."""
+    for other in packs:
+        if other is pack or other.shares_inputs(pack):
+            yield from (each for each in other.overrides if each.rule_id == override.rule_id)
 
 
 def _known_rules(packs: Iterable[Pack]) -> dict[str, Rule]:
@@ -55,10 +69,15 @@ def _obstacle(override: Override, first: Override, rules: dict[str, Rule]) -> st
     return ""
 
 
-def _override_packs(packs: Packs, overrides: dict[str, Override]) -> Packs:
+def _override_packs(packs: Packs, overrides: dict[str, Override], scopes: Scopes) -> Packs:
     return tuple(
-        _override_pack(pack, overrides) if any(rule.id in overrides for rule in pack.rules) else pack
+        part
         for pack in packs
+        for part in (
+            pack.override(_override_pack(pack, overrides), scopes)
+            if any(rule.id in overrides for rule in pack.rules)
+            else (pack,)
+        )
     )
 
 
@@ -71,7 +90,7 @@ def _override_pack(pack: Pack, overrides: dict[str, Override]) -> Pack:
         elif override.severity is not None:
             rules.append(replace(rule, severity=override.severity))
     changes = (_sentence(rule, overrides[rule.id]) for rule in pack.rules if rule.id in overrides)
-    return replace(pack, rules=tuple(rules), overridden=tuple(changes))
+    return replace(pack, rules=tuple(rules), overridden=(*pack.overridden, *changes))
 
 
 def _sentence(rule: Rule, override: Override) -> str:

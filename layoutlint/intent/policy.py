@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from layoutlint.errors import RuleFileError, UsageError
 from layoutlint.intent.annotations.rules import Suppression
 from layoutlint.intent.toml import document, rule_file
 from layoutlint.judgement.rule import Pack
 from layoutlint.model.flag_files import FlagUse
-from layoutlint.model.record import Record, field
+from layoutlint.model.record import Record, field, replace
 from layoutlint.revisions import git
 from layoutlint.revisions.base_flags import BaseFlags
 from layoutlint.revisions.base_paths import path_in_base
@@ -26,14 +27,16 @@ class Policy(Record):
     used: list[str] = field(default_factory=list)
     unused: list[str] = field(default_factory=list)
     """Rule files that exist only in the working tree."""
+    new: list[str] = field(default_factory=list)
+    """Those that belong to the inputs, of which only rules that the commit lacks count, as sentences."""
 
     def move_to(self, folder: str) -> Policy:
         """Return the policy for a copy of the tree in another folder."""
         flag_files = self.flag_files.move_to(folder)
-        return Policy(flag_files.commit, flag_files, self.used, self.unused)
+        return Policy(flag_files.commit, flag_files, self.used, self.unused, self.new)
 
     def packs(self, paths: tuple[str, ...]) -> tuple[Pack, ...]:
-        """Return the packs of rule files and folders of them, or of the nearest `layoutlint.toml`.
+        """Return the packs of rule files and folders of them.
 
         Files outside of the working tree are read from disk. Raises UsageError, and RuleFileError with all
         mistakes.
@@ -42,8 +45,41 @@ class Policy(Record):
         self.used += texts
         return (*rule_file.parse_all(texts.items()), *rule_file.load(outside))
 
+    def packs_of_inputs(self, paths: tuple[str, ...]) -> tuple[Pack, ...]:
+        """Return the packs of the rule files that belong to the inputs, by their paths.
+
+        Of a file that the commit lacks, only rules count whose id no other file has. Raises as `packs`.
+        """
+        new = tuple(path for path in paths if not self.has_file(path))
+        known = self.packs(tuple(path for path in paths if path not in new))
+        ids = frozenset(rule.id for pack in known for rule in pack.rules)
+        return (*known, *(self._new_rules(pack, ids) for pack in rule_file.load(new)))
+
+    def _new_rules(self, pack: Pack, ids: frozenset[str]) -> Pack:
+        """Return a rule file of the change with its new rules, and its statements about their structs.
+
+        It has the path for its name, so that it replaces no shipped pack, and turns off none by guesses.
+        """
+        lack = f"{self.commit.name} does not have it"
+        self.new.append(f"only new rules count, because {lack}: {pack.path}")
+        taken = (f"{rule.id} of {pack.path}" for rule in pack.rules if rule.id in ids)
+        self.new += [f"not used, because {self.commit.name} has a rule of this id: {rule}" for rule in taken]
+        rules = () if pack.guesses else tuple(rule for rule in pack.rules if rule.id not in ids)
+        structs = tuple(replace(intent, header=None) for intent in pack.structs)
+        return Pack(pack.path, pack.path, rules, structs, pack.variables)
+
+    def has_file(self, path: str) -> bool:
+        """Return whether the commit has a file, or whether one outside of the working tree is there."""
+        inside = path_in_base(self.commit, path)
+        return os.path.isfile(path) if inside is None else _has_file(self.commit, inside)
+
+    def identify(self, path: str) -> str:
+        """Return the path of a file in the commit, or the real path of one outside of the working tree."""
+        inside = path_in_base(self.commit, path)
+        return os.path.realpath(path) if inside is None else inside
+
     def texts(self, paths: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-        """Yield the same rule files with their texts. Raises UsageError and RuleFileError."""
+        """Yield rule files with their texts. Raises UsageError and RuleFileError."""
         texts, outside = self._find(paths)
         yield from texts.items()
         for path in rule_file.list_files(outside):
@@ -53,7 +89,7 @@ class Policy(Record):
         """Return the texts of rule files of the commit, and the paths outside of the working tree."""
         texts: dict[str, str] = {}
         outside = []
-        for path in paths or self._discover():
+        for path in paths:
             inside = path_in_base(self.commit, path)
             if inside is None:
                 outside.append(path)
@@ -74,24 +110,6 @@ class Policy(Record):
             raise UsageError(f"{path} is not in {self.commit.name}, whose policy is used")
         self.used.append(path)
         return text
-
-    def nearest_rule_file(self) -> tuple[str, str] | None:
-        """Return the path and text of the nearest `layoutlint.toml` of the commit; None if it has none."""
-        for path in self._discover():
-            inside = path_in_base(self.commit, path)
-            text = None if inside is None else self._decode(path, inside)
-            if text is not None:
-                return path, text
-        return None
-
-    def _discover(self) -> tuple[str, ...]:
-        folder = os.path.realpath(os.getcwd())
-        while path_in_base(self.commit, folder) is not None:
-            path = os.path.join(folder, _RULES)
-            if self.commit.files(path_in_base(self.commit, path) or _RULES):
-                return (os.path.relpath(path),)
-            folder = os.path.dirname(folder)
-        return ()
 
     def _texts(self, path: str, inside: str) -> Iterator[tuple[str, str]]:
         """Yield the rule files of the commit at or below a path, with their texts."""
@@ -136,12 +154,19 @@ class Policy(Record):
         sentences += [
             f"not used, because {self.commit.name} does not have it: {path}" for path in self.unused
         ]
+        sentences += dict.fromkeys(self.new)
         lack = f"{self.commit.name} does not have it"
         texts = (
             f"`ignore[{', '.join(one.ignored.rules)}]` at {one.source} does not count, because {why or lack}"
             for one, why in dropped.items()
         )
         return (*sentences, *dict.fromkeys(texts), *self.flag_files.sentences(flag_uses or {}))
+
+
+@lru_cache(maxsize=4096)
+def _has_file(commit: git.Commit, path: str) -> bool:
+    """Return whether a commit has a file; each question starts git."""
+    return path in commit.files(path)
 
 
 def from_revision(revision: str) -> Policy:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from enum import Enum
 from functools import cached_property
 from keyword import iskeyword
@@ -193,6 +195,18 @@ class Rule(Record, frozen=True):
         return self.why != place_as_why(self.source)
 
 
+def _is_at_or_below(path: str, places: tuple[str, ...]) -> bool:
+    """Return whether a path is one of some places, or below one; all are from the working folder."""
+    return _depth(path, places) >= 0
+
+
+def _depth(path: str, places: tuple[str, ...]) -> int:
+    """Return the length of the innermost of the places that a path is or is below; -1 if there is none."""
+    at = f"{os.path.abspath(path)}{os.sep}" if places else ""
+    around = (os.path.abspath(place).rstrip(os.sep) for place in places)
+    return max((len(place) for place in around if at.startswith(f"{place}{os.sep}")), default=-1)
+
+
 def place_as_why(source: Source) -> str:
     """Return the `why` of a rule that states none."""
     return f"declared at {source}"
@@ -256,6 +270,44 @@ class Pack(Record, frozen=True, dict=True):
     """What it states about rules of other packs."""
     overridden: tuple[str, ...] = ()
     """What other packs changed in its rules, as sentences for the coverage."""
+    scopes: tuple[str, ...] | None = None
+    """The inputs that it applies to, or folders of them, from the working folder; None for all inputs."""
+    excluded: tuple[str, ...] = ()
+    """Those that it does not apply to: of another repository, or where another file overrides its rules. The
+    innermost of both decides."""
+
+    def applies_to(self, path: str) -> bool:
+        """Return whether it applies to the input at a path."""
+        included = 0 if self.scopes is None else _depth(path, self.scopes)
+        return included > (_depth(path, self.excluded) if self.excluded else -1)
+
+    def shares_inputs(self, other: Pack) -> bool:
+        """Return whether it and another pack may apply to the same input."""
+        if self.scopes is None or other.scopes is None:
+            return True
+        pairs = ((self.scopes, other.scopes), (other.scopes, self.scopes))
+        return any(_is_at_or_below(each, outer) for outer, inner in pairs for each in inner)
+
+    def override(self, own: Pack, folders: tuple[str, ...] | None) -> Iterator[Pack]:
+        """Yield the pack for the inputs outside of some folders, and `own`, which replaces it inside.
+
+        None stands for all folders.
+        """
+        if folders is None:
+            inside = self.scopes
+        elif self.scopes is None:
+            inside = folders
+        else:
+            inner = [each for each in folders if _is_at_or_below(each, self.scopes)]
+            outer = [each for each in self.scopes if _is_at_or_below(each, folders)]
+            inside = tuple(dict.fromkeys((*inner, *outer)))
+        if inside == ():
+            yield self
+        elif inside == self.scopes:
+            yield replace(own, scopes=inside, excluded=self.excluded)
+        else:
+            yield replace(self, excluded=(*self.excluded, *(inside or ())))
+            yield replace(own, scopes=inside, excluded=self.excluded)
 
     @cached_property
     def _intents(self) -> StructMap[StructIntent]:

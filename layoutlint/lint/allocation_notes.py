@@ -56,7 +56,7 @@ def _notes_on_input(
     calls = [call for call in (*own, *(c for c in shared if c not in own)) if call.struct in structs]
     by_tag = (replace(call, struct=structs[call.struct].name) for call in calls)
     for each in proposals.list_proposals(by_tag, has_typedefs=True).structs:
-        yield from _notes_on_struct(structs[each.struct], each.proposals, options)
+        yield from _notes_on_struct(structs[each.struct], each.proposals, options.of_input(reading.path))
 
 
 def _read_allocations(

@@ -40,12 +40,23 @@ class BaseTree(Record, frozen=True):
 
     def options_of(self, read: ReadOptions) -> ReadOptions:
         """Return the options for reading in this copy, without texts of the change, cache and progress."""
-        words = read.flags
-        if self.copy is not None:
-            words = copied_flags.flags_for_copy(self.copy, words, self.working_folder)
+        nearer = tuple(replace(each, flags=self._flags(each.flags)) for each in read.nearer)
         return replace(
-            read, flags=words, copy=self.copy, texts=(), replaced=(), progress=no_progress, cache=False
+            read,
+            flags=self._flags(read.flags),
+            nearer=nearer,
+            copy=self.copy,
+            texts=(),
+            replaced=(),
+            progress=no_progress,
+            cache=False,
         )
+
+    def _flags(self, words: tuple[str, ...]) -> tuple[str, ...]:
+        """Return compiler flags for this copy."""
+        if self.copy is None:
+            return words
+        return copied_flags.flags_for_copy(self.copy, words, self.working_folder)
 
 
 def export(commit: Commit, packs: tuple[Pack, ...], root: str, inputs: Iterable[str] = ()) -> BaseTree:

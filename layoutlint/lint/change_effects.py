@@ -149,8 +149,9 @@ class _Search(Record, dict=True):
 
     def parts(self) -> Iterator[Definers]:
         """Yield the definers in each kernel tree with changes, and in the other files. Raises ReadError."""
-        build, other_words = build_folder(self.options.read.flags)
         read = self.options.read
+        words = tuple(word for each in read.nearer for word in each.flags)  # which have those of the run too
+        build, other_words = build_folder(words or read.flags)
         is_outside = read.kernel_tree is not None
         roots = set() if other_words and not is_outside else self._kernel_roots()
         if is_outside:
@@ -272,14 +273,35 @@ class _Search(Record, dict=True):
         self, parts: tuple[Definers, ...], affected: frozenset[Rule]
     ) -> Iterator[tuple[Rule, str]]:
         """Yield the new rules, which must judge a struct, with the reason if none can be there."""
-        for rule in (rule for pack in self.packs for rule in pack.rules):
-            if rule.shipped or rule.guess or rule.struct == VARIABLES or rule.struct in self.removed:
-                continue
-            is_defined = any(part.files_of(rule.struct) for part in parts)
+        pairs = [(pack, rule) for pack in self.packs for rule in pack.rules if self._needs_struct(rule)]
+        found = [any(self.inputs_of(part, pack, rule.struct) for part in parts) for pack, rule in pairs]
+        defined = {rule.id for (_, rule), is_defined in zip(pairs, found, strict=True) if is_defined}
+        for (pack, rule), is_defined in zip(pairs, found, strict=True):
             if is_defined and rule in affected and all(rule in rules for rules in self.changed_rules):
                 yield rule, ""
-            elif not is_defined and parts and self._is_new(rule):
-                yield rule, f"no C file of the repository defines {rule.subject}"
+            elif rule.id not in defined and parts and self._is_new(rule):
+                where = "the repository" if pack.scopes is None else " and ".join(pack.scopes)
+                yield rule, f"no C file of {where} defines {rule.subject}"
+
+    def _needs_struct(self, rule: Rule) -> bool:
+        is_about_one = rule.struct != VARIABLES and rule.struct not in self.removed
+        return is_about_one and not (rule.shipped or rule.guess)
+
+    def inputs_of(self, part: Definers, pack: Pack, struct: str) -> list[str]:
+        """Return the files in which rules of a pack judge a struct: those that define it.
+
+        A rule file can be about a struct that is defined elsewhere: then they are its files that include it.
+        """
+        defining = part.files_of(struct)
+        if pack.scopes is None and not pack.excluded:
+            return defining
+        own = list(filter(pack.applies_to, defining))
+        if own or not defining:
+            return own
+        others = frozenset(defining)
+        paths = (path for path in sorted(self.change.tracked) if path.endswith(C_SUFFIXES))
+        below = filter(pack.applies_to, paths)
+        return [path for path in below if not others.isdisjoint(part.inclusion.closure(path))]
 
     def _is_new(self, rule: Rule) -> bool:
         """Return whether a rule differs from each parent.
@@ -314,15 +336,28 @@ class _Part(Record, dict=True):
     @cached_property
     def rules_by_file(self) -> dict[str, list[Rule]]:
         """The rules on the structs that each file defines."""
-        rules = [rule for pack in self._packs for rule in pack.rules if rule.struct != VARIABLES]
         by_file: dict[str, list[Rule]] = {file: [] for file in self.part.marked}
-        files = {struct: self.part.files_of(struct) for struct in {rule.struct for rule in rules}}
-        for rule in rules:
-            for file in files[rule.struct]:
-                by_file.setdefault(file, []).append(rule)
+        for pack in self._packs:
+            rules = [rule for rule in pack.rules if rule.struct != VARIABLES]
+            structs = {rule.struct for rule in rules}
+            places = {struct: self.search.inputs_of(self.part, pack, struct) for struct in structs}
+            for rule in rules:
+                for file in places[rule.struct]:
+                    by_file.setdefault(file, []).append(rule)
         for file, own in self.part.variables.items():
             by_file.setdefault(file, []).extend(own)
         return by_file
+
+    @cached_property
+    def _of_nearer_packs(self) -> frozenset[str]:
+        """The files with rules of packs that do not apply to the whole tree."""
+        packs = [pack for pack in self._packs if pack.scopes is not None]
+        pairs = [
+            (pack, struct)
+            for pack in packs
+            for struct in {rule.struct for rule in pack.rules if rule.struct != VARIABLES}
+        ]
+        return frozenset(path for pair in pairs for path in self.search.inputs_of(self.part, *pair))
 
     def hits(self) -> _Hits:
         """Return what the change affects."""
@@ -426,7 +461,9 @@ class _Part(Record, dict=True):
         yield from (
             file
             for file in dict.fromkeys(hits.inputs)
-            if self.search.options.intents.comments or file in self.part.marked
+            if self.search.options.intents.comments
+            or file in self.part.marked
+            or file in self._of_nearer_packs
         )
 
 

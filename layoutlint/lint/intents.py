@@ -67,7 +67,12 @@ def add(
     """Return the inputs with packs, and with the packs of their annotations, marks and comments."""
     inputs, intents = [], []
     for number, reading in enumerate(read_result.readings):
-        own = guessing.share_placements(packs + (kernel_packs if reading.is_kernel else ()))
+        every = packs + (kernel_packs if reading.is_kernel else ())
+        own = tuple(pack for pack in every if pack.applies_to(reading.path))
+        if own != every:  # other inputs have structs of the other rules
+            headers = read_result.claims.structs if read_result.claims is not None else {}
+            reading = query.narrow(reading, query.structs_to_read(own, (), headers, options))
+        own = guessing.share_placements(own)
         active = own
         if options.intents.annotations:
             if any(struct.annotations for struct in reading.structs):

@@ -62,6 +62,7 @@ def judge_input(
     in rule files are added to `mistakes`; if it is None, RuleFileError is raised. `absent` are the variables
     that no input of the run has, if it has several.
     """
+    options = options.of_input(judged.reading.path)
     for pack in judged.packs:
         table = PlacementTable(
             pack,

@@ -260,6 +260,18 @@ class Options(Record, frozen=True):
     guessing: Guessing = Guessing()
     mode: Mode = Mode()
 
+    def of_input(self, path: str) -> Options:
+        """Return the options for an input."""
+        own = self.read.nearest(path)
+        if own is None:
+            return self
+        return replace(
+            self,
+            line_size=own.line_size or self.line_size,
+            min_align=own.min_align or self.min_align,
+            read=self.read.of_input(path),
+        )
+
     @property
     def skips_missing(self) -> bool:
         """Whether rules on structs that no input defines are skipped."""

@@ -144,7 +144,9 @@ def _finding_on(loss: Loss, search: Heirs, base: BaseRun) -> Iterator[Finding]:
     scope = base.change
     assert scope is not None
     if not loss.is_judged:
-        others = dict(scope.definers).get(loss.rule.struct, ())
+        packs = [pack for pack in base.packs + base.kernel_packs if loss.rule in pack.rules]
+        defining = dict(scope.definers).get(loss.rule.struct, ())
+        others = (path for path in defining if any(pack.applies_to(path) for pack in packs))
         loss = replace(loss, is_judged=search.are_defined(loss.rule.struct, others))
     heirs = search.find(loss) if loss.is_judged else ()
     found = lost.finding(loss, heirs, _remedy(loss, base.options))
@@ -245,8 +247,9 @@ def names_in_base(commit: Commit, base: BaseRun, paths: tuple[str, ...]) -> froz
 
 def _options_in_base(base: BaseRun, change: ChangeScope) -> Options:
     """Return the options in a base, where no rule must judge a struct."""
-    flags = copied_flags.with_absolute_build(base.options.read.flags)
-    read = replace(base.options.read, flags=flags, progress=no_progress, cache=False)
+    read, absolute = base.options.read, copied_flags.with_absolute_build
+    nearer = tuple(replace(each, flags=absolute(each.flags)) for each in read.nearer)
+    read = replace(read, flags=absolute(read.flags), nearer=nearer, progress=no_progress, cache=False)
     return replace(base.options, read=read, mode=replace(change, demands=(), is_whole=False))
 
 

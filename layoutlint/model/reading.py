@@ -301,6 +301,21 @@ class Touched(Record, frozen=True):
     """Whether all units are read if a requested struct seems to be in none of those that are left out."""
 
 
+class NearerOptions(Record, frozen=True):
+    """Options for the inputs of one place, where several have different ones."""
+
+    place: str
+    """An input, or a folder of inputs, from the working folder."""
+    line_size: int | None = None
+    """Bytes of a cache line; None for that of the run."""
+    min_align: int | None = None
+    """The smallest alignment of an object in bytes; None for that of the run."""
+    flags: tuple[str, ...] = ()
+    """Compiler flags, in place of those of the run."""
+    compile_commands: str | None = None
+    """The compilation database to use for C files; None for that of the run."""
+
+
 class ReadOptions(Record, frozen=True):
     """The command-line options for reading."""
 
@@ -360,6 +375,24 @@ class ReadOptions(Record, frozen=True):
     read all."""
     executor: Executor | None = None
     """What reads inputs, the files of folders, and C sources as its tasks; None for processes of this run."""
+
+    nearer: tuple[NearerOptions, ...] = ()
+    """The options of inputs that have other ones than the run; the innermost place counts."""
+
+    def nearest(self, path: str) -> NearerOptions | None:
+        """Return the options that an input has instead of those of the run; None if it has none."""
+        at = f"{os.path.abspath(path)}{os.sep}"
+        places = ((os.path.abspath(each.place).rstrip(os.sep), each) for each in self.nearer)
+        around = (pair for pair in places if at.startswith(f"{pair[0]}{os.sep}"))
+        return max(around, key=lambda pair: len(pair[0]), default=(None, None))[1]
+
+    def of_input(self, path: str) -> ReadOptions:
+        """Return the options for an input."""
+        own = self.nearest(path)
+        if own is None:
+            return replace(self, nearer=())
+        database = own.compile_commands or self.compile_commands
+        return replace(self, flags=own.flags, compile_commands=database, nearer=())
 
     @property
     def of_task(self) -> ReadOptions:

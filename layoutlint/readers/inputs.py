@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from layoutlint import files
@@ -29,6 +30,9 @@ def read(inputs: tuple[str, ...], names: Wanted, options: ReadOptions) -> tuple[
 
 def read_each(inputs: tuple[str, ...], names: Wanted, options: ReadOptions) -> list[Reading | Unread]:
     """Return a reading for each input in order, or why it cannot be read."""
+    if options.nearer:
+        groups = groupby(inputs, options.of_input)
+        return [result for own, paths in groups for result in read_each(tuple(paths), names, own)]
     if options.executor is None:
         return _read_here(inputs, names, options)
     ended = _results_of_tasks([path for path in inputs if not files.is_folder(path)], names, options)

@@ -465,6 +465,11 @@ def tracked_paths(top: str) -> frozenset[str]:
     return _paths(top, "ls-files", "--cached", "-z", "--full-name")
 
 
+def own_paths(top: str) -> frozenset[str]:
+    """Return the paths of all files in the index, and of others that git does not ignore."""
+    return _paths(top, "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--full-name")
+
+
 def index_listing(top: str, is_own: bool = True) -> tuple[bytes, str]:
     """Return the entries of the index with what it knows of their files, and its place. Raises UsageError.
 

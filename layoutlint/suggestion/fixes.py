@@ -59,7 +59,7 @@ def _fix(
     path: str, struct: str, packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
 ) -> Fix | None:
     try:
-        result = suggest(path, Request(struct, effort=_EFFORT), packs, kernel_packs, options)
+        result = suggest(path, Request(struct, effort=_EFFORT), packs, kernel_packs, options.of_input(path))
     except (ReadError, UsageError):
         return None
     if not _is_safe(result) or result.patch is None or result.struct.source is None:

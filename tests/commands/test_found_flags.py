@@ -144,12 +144,11 @@ def test_the_flags_of_a_file(tmp_path, files, words, size, notes):
     assert size_of_q(tree(tmp_path, {**SRC, **files}), *words) == (size, notes)
 
 
-def test_outside_of_a_repository_the_home_folder_is_not_searched(tmp_path):
-    files = {"src/q.h": WIDE, "src/q.c": SOURCE, "compile_commands.json": [entry("src/q.c", width(8), directory=".")]}
-    folder = tree(tmp_path, files)
-    shown = [json.loads(run("show", "src/q.h", "q", "--format", "json", cwd=folder, HOME=str(home)).stdout)["structs"][0]["size"]
-             for home in (folder, folder / "src", folder.parent / "nowhere")]  # fmt: skip
-    assert shown == [1, 1, 8]
+@pytest.mark.parametrize(("shell", "path", "size"), [(".", "src/q.h", 8), ("src", "q.h", 1), ("other", "../src/q.h", 6), ("src/deep", "../q.h", 1)])
+def test_outside_of_a_repository_only_the_folders_of_the_file_and_the_shell_are_searched(tmp_path, shell, path, size):
+    database = [entry("src/q.c", width(8), directory=".")]
+    files = {"src/q.h": WIDE, "src/q.c": SOURCE, "src/deep/x": "", "compile_commands.json": database, "other/compile_flags.txt": width(6)}
+    assert size_of_q(tree(tmp_path, files) / shell, path, "q")[0] == size
 
 
 def test_a_folder_that_users_share_is_not_searched(tmp_path):

@@ -49,3 +49,24 @@ def test_changes(tmp_path, more, change, status, form, words):
         git(tmp_path, "add", "-A")
         done = run("check", *words, form, "--no-packs", cwd=tmp_path)
     assert done.returncode == status, done.stdout + done.stderr
+
+
+OF_KERNEL = '[[rule]]\nid = "rings"\nstruct = "{}"\nkind = "size"\nmax = 80\nwhy = "w"\n'
+NEARER: dict[str, tuple[dict[str, str | None], dict[str, str | None], int]] = {
+    # files of the base, the change; the status
+    "of its header": ({"drivers/net/ring.h": OTHER}, {"drivers/net/ring.h": OTHER.replace("64", "128")}, 1),
+    "of a header that it includes": (
+        {"drivers/net/ring.c": "#include <linux/ring.h>\n", "drivers/net/layoutlint.toml": OF_KERNEL.format("rx_ring")}, {"include/linux/ring.h": GOOD.replace("64", "128")}, 1),
+    "of another folder": ({"drivers/net/ring.h": OTHER}, {"include/linux/other.h": OTHER.replace("64", "128")}, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["--since", "--staged"])
+@pytest.mark.parametrize(("more", "change", "status"), NEARER.values(), ids=NEARER)
+def test_a_rule_file_of_a_folder(tmp_path, more, change, status, form):
+    commit(tmp_path, "base", {**BASE, "drivers/net/layoutlint.toml": OF_KERNEL.format("tx_ring"), **more})
+    write(tmp_path, BUILT)
+    write(tmp_path, change)
+    git(tmp_path, "add", "-A")
+    done = run("check", form, *(["HEAD"] if form == "--since" else []), "--no-packs", cwd=tmp_path)
+    assert done.returncode == status, done.stdout + done.stderr

@@ -213,7 +213,7 @@ def test_pages_hints_and_lenses(editor: Editor, folder: Path):
 def test_pages_in_the_format_that_the_client_names_first(folder: Path, formats: tuple[str, ...], kind: str):
     """Names and sentences of files mean nothing in Markdown; plain text has no signs of Markdown."""
     why = "its *bold* [link](https://example.org) <b>_x_ &amp; a_b | c`"
-    (folder / "own").mkdir(exist_ok=True)
+    (folder / "own" / ".git").mkdir(parents=True, exist_ok=True)
     (folder / "own" / "layoutlint.toml").write_text(RULES.replace("see https://example.org/ring for the measurement", why))
     editor = Editor(cwd=folder, options={"delay": 20}, formats=formats)
     name = editor.open(folder / "own" / "ring.h", RING)

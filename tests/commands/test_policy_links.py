@@ -56,6 +56,13 @@ def test_a_folder_that_the_change_turns_into_a_link(project, words, target):
     assert (code, "not used" in text) == (1, False), text
 
 
+def test_the_rule_files_of_a_folder_that_the_change_turns_into_a_link(project):
+    commit_files(project, {"ci/layoutlint.toml": RULES, "ci/q.h": BROKEN, "lax/layoutlint.toml": NONE, "lax/q.h": BROKEN})
+    replace_by_link(project, "ci", "lax")
+    assert status(project, "lax/q.h", "ci/q.h")[0] == 0
+    assert status(project, "lax/q.h", "ci/q.h", "--policy-from", "HEAD")[0] == 1
+
+
 @pytest.mark.parametrize("name", ["snapshot", "link"])
 def test_a_snapshot(project, name):
     commit_files(project, {"layoutlint.toml": RULES, "q.h": BROKEN, "lax/x": ""})

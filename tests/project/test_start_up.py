@@ -74,7 +74,7 @@ TABLE = [
     (("schema",), NOTHING),
     (("measure", "--help"), NO_VERSION),
     (("allocations", "--help"), NO_VERSION),
-    (("allocations", "docs/example"), (*READERS, *JUDGEMENT[:-1], *TOML, *PROCESSES, "json", "hashlib", *ON_USE, *NEVER)),
+    (("allocations", "fixtures/writers"), (*READERS, *JUDGEMENT[:-1], *TOML, *PROCESSES, "json", "hashlib", *ON_USE, *NEVER)),
     (("containers", "LINKED", "ring"), (*BTF, *(name for name in SHOW if name != "layoutlint.reports.show"), *RELOCATED, "layoutlint.lint.struct_listing", f"{CONTAINERS[1]}.json", "elftools")),
 ]
 RUN = """

@@ -110,13 +110,13 @@ RESULTS = [
 @pytest.mark.parametrize(("result", "is_fix"), RESULTS)
 def test_which_orders_are_fixes(result, is_fix, monkeypatch):
     def suggest(path, request, packs, kernel_packs, options):
-        assert (path, request.struct, request.effort, packs, kernel_packs, options) == ("0.c", "box", 1.0, ("p",), ("k",), "o")
+        assert (path, request.struct, request.effort, packs, kernel_packs, options) == ("0.c", "box", 1.0, ("p",), ("k",), Options())
         if isinstance(result, Exception):
             raise result
         return result
 
     monkeypatch.setattr(fixes, "suggest", suggest)
-    (got,) = with_fixes(report(finding()), ("p",), ("k",), "o").findings
+    (got,) = with_fixes(report(finding()), ("p",), ("k",), Options()).findings
     assert (got.fix is not None) is is_fix
 
 

@@ -17,7 +17,7 @@ HEAD = """# The command line
 
 What `--help-all` prints, command by command; `--help` has the options that are used most. `...` marks options that can be
 repeated. Compiler flags for headers and sources follow `--`: `layoutlint check ring.h -- -Iinclude -DNDEBUG`. Without
-`--rules`, `check` uses the rules of the nearest `layoutlint.toml`, from the current folder up to the top of the repository.
+`--rules`, `check` uses each `layoutlint.toml` from the top of the repository down to the input.
 Linux kernels are also judged by the shipped packs.
 
 

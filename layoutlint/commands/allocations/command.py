@@ -26,7 +26,7 @@ FORMATS = formats(__package__, "text", "toml", "json")
     "rule_paths",
     multiple=True,
     metavar="PATH",
-    help="Use this rule file (default: the nearest layoutlint.toml).",
+    help="Use this rule file (default: those of the inputs).",
 )
 @format_option(FORMATS, "; toml is for a rule file")
 @click.option(
@@ -57,8 +57,7 @@ def allocations(
     from layoutlint.sources.allocations import proposals, sources
 
     wanted = Wanted(patterns=(only,)) if only is not None else None
-    rule_paths = rule_paths or packs.discover_rule_file()
-    rules = packs.load_packs(rule_paths, ()) if rule_paths else ()
+    rules = packs.load_packs_of_inputs(rule_paths, ())
     declared = tuple(dict.fromkeys(allocator for pack in rules for allocator in pack.allocators))
     progress_function = terminal.progress_on_stderr(progress)
     calls, unread = sources.read(inputs, wanted, jobs or 0, progress_function, declared)

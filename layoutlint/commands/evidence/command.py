@@ -26,7 +26,7 @@ from layoutlint.commands.options import (
     read_options,
     reading_options,
 )
-from layoutlint.commands.packs import discover_rule_file, load_packs
+from layoutlint.commands.packs import load_packs_of_inputs
 from layoutlint.commands.struct_names import strip_keyword
 from layoutlint.reports import formats
 
@@ -141,7 +141,7 @@ def _run(
     from layoutlint.intent.overrides import apply_overrides
     from layoutlint.intent.toml import shipped_rules
 
-    packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
+    packs = load_packs_of_inputs(own.rule_paths, own.pack_names)
     kernel_packs = () if own.no_packs else shipped_rules.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     (path,), texts = standard_input.take_text((own.input_path,), own.rule_paths)

@@ -10,7 +10,7 @@ import click
 
 from layoutlint.commands.option_records import OptionCommand
 from layoutlint.commands.options import color_option, width_option
-from layoutlint.commands.packs import discover_rule_file, load_packs
+from layoutlint.commands.packs import load_packs_of_inputs
 from layoutlint.errors import did_you_mean
 from layoutlint.phrases import first_few
 
@@ -46,7 +46,7 @@ def _lines(topic: str, rule_paths: tuple[str, ...], width: int) -> Iterator[Line
     kind = built_in.get(topic) or find_kind(topic)
     if kind is not None:
         return render_lines(manual.explain(kind), width)
-    packs = load_packs(rule_paths or discover_rule_file(), ()) + shipped_rules.shipped_packs()
+    packs = load_packs_of_inputs(rule_paths, ()) + shipped_rules.shipped_packs()
     rules = {rule.id: rule for pack in packs for rule in pack.rules}
     if topic not in rules:
         near = did_you_mean(topic, [*rules, *KINDS]) or _kinds_about(topic)

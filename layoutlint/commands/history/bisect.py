@@ -21,7 +21,7 @@ from layoutlint.commands.options import (
     read_options,
     reading_options,
 )
-from layoutlint.commands.packs import discover_rule_file, load_packs
+from layoutlint.commands.packs import load_packs_of_inputs
 from layoutlint.reports import formats
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _search(
     from layoutlint.workers.temporary_folder import temporary_folder
 
     old, new = git.revision_range(revisions, "bisect")
-    packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
+    packs = load_packs_of_inputs(own.rule_paths, own.pack_names)
     kernel_packs = () if own.no_packs else shipped_rules.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     _refuse_unknown(rule, packs + kernel_packs)

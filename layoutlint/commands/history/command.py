@@ -22,7 +22,7 @@ from layoutlint.commands.options import (
     read_options,
     reading_options,
 )
-from layoutlint.commands.packs import discover_rule_file, load_packs
+from layoutlint.commands.packs import load_packs_of_inputs
 from layoutlint.commands.struct_names import refuse_swapped, without_keywords
 from layoutlint.errors import missing_library
 from layoutlint.reports import formats
@@ -111,7 +111,7 @@ def _trace(
 
     paths, name = _split(words)
     paths, texts = standard_input.take_text(paths)
-    packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
+    packs = load_packs_of_inputs(own.rule_paths, own.pack_names)
     kernel_packs = () if own.no_packs else shipped_rules.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     options = Options(

@@ -28,7 +28,7 @@ FORMATS = formats(__package__, "text", "json", prefix="accesses_")
     "rule_paths",
     multiple=True,
     metavar="PATH",
-    help="Use this rule file (default: the nearest layoutlint.toml).",
+    help="Use this rule file (default: those of the inputs).",
 )
 @format_option(FORMATS)
 @reading_options
@@ -52,8 +52,7 @@ def accesses(
     from layoutlint.sources import bodies
     from layoutlint.sources.whole_program.fields import fields_of
 
-    rule_paths = rule_paths or packs.discover_rule_file()
-    rules = packs.load_packs(rule_paths, ()) if rule_paths else ()
+    rules = packs.load_packs_of_inputs(rule_paths, ())
     read_bodies = bodies.read(inputs, read_options(flags, reading))
     analysis = analyse(read_bodies, rules)
     fields = tuple(fields_of(analysis.uses, analysis.heat, only))

@@ -51,7 +51,7 @@ FORMATS = formats(__package__, "text", "toml", "json")
     "rule_paths",
     multiple=True,
     metavar="PATH",
-    help="Use this rule file (default: the nearest layoutlint.toml).",
+    help="Use this rule file (default: those of the inputs).",
 )
 @click.option(
     "--no-packs", is_flag=True, help="Ignore the accesses that shipped packs declare."
@@ -114,10 +114,10 @@ def infer(
 
 
 def _packs(rule_paths: tuple[str, ...], no_packs: bool, is_kernel: bool) -> tuple[Pack, ...]:
-    from layoutlint.commands.packs import discover_rule_file, load_packs
+    from layoutlint.commands.packs import load_packs_of_inputs
     from layoutlint.intent.toml import shipped_rules
 
-    packs = load_packs(rule_paths or discover_rule_file(), ())
+    packs = load_packs_of_inputs(rule_paths, ())
     return (*packs, *shipped_rules.kernel_packs_beside(packs)) if is_kernel and not no_packs else packs
 
 

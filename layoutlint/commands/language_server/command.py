@@ -54,7 +54,6 @@ def lsp(flags: tuple[str, ...], /, own: ServerOptions, placement: PlacementOptio
     if find_spec("pygls") is None:
         raise ReadError("pygls", "is not installed: pip install 'layoutlint[lsp]'")
     from layoutlint import files
-    from layoutlint.commands import settings as given
     from layoutlint.commands.language_server import server
     from layoutlint.commands.language_server.requests import Settings
 
@@ -69,7 +68,7 @@ def lsp(flags: tuple[str, ...], /, own: ServerOptions, placement: PlacementOptio
         pack_names=own.pack_names,
         no_packs=own.no_packs,
         no_annotations=own.no_annotations,
-        flags=flags or given.current().flags,
+        flags=flags,
         compile_commands=None if own.compile_commands is None else os.path.abspath(own.compile_commands),
         finds_flags=not own.no_compile_commands,
         kernel_tree=own.kernel_tree,

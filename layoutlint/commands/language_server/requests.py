@@ -26,6 +26,8 @@ class Settings(Record, frozen=True):
     min_align: int | None = None
     baseline: str | None = None
     """The baseline whose findings are accepted."""
+    folder: str = ""
+    """The folder of the workspace, in which people would start `check`."""
 
 
 class Judge(Record, frozen=True):

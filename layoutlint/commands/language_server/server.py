@@ -38,6 +38,7 @@ from layoutlint.commands.language_server.requests import (
 from layoutlint.commands.language_server.session import Session
 from layoutlint.commands.language_server.views import ViewSettings
 from layoutlint.errors import LayoutlintError
+from layoutlint.model.record import replace
 
 _WATCHED = ("**/layoutlint.toml", "**/compile_commands.json", "**/compile_flags.txt", "**/*.h")
 
@@ -217,9 +218,9 @@ def register(server: Server) -> None:
     @server.feature(types.INITIALIZED)
     def begin(_: types.InitializedParams) -> None:
         root = server.workspace.root_uri
-        path = path_of(root, server.session.folder) if root else None
+        path = path_of(root, server.session.settings.folder) if root else None
         if path is not None and os.path.isdir(path):
-            server.session.folder = path
+            server.session.settings = replace(server.session.settings, folder=path)
         _watch_files(server)
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)

@@ -16,6 +16,7 @@ from layoutlint.commands.language_server.requests import (
 )
 from layoutlint.commands.language_server.worker_process import WorkerProcess
 from layoutlint.model.reading import InputText
+from layoutlint.model.record import replace
 
 _LARGEST = 4 << 20
 """The most characters of a text that is judged while it is edited."""
@@ -38,7 +39,7 @@ class Session:
     """
 
     def __init__(self, settings: Settings, folder: str, publish: Publish) -> None:
-        self.settings, self.folder, self._publish = settings, folder, publish
+        self.settings, self._publish = replace(settings, folder=folder), publish
         self.delay = 0.3
         """Seconds without an edit before the findings of a text are published."""
         self.documents: dict[str, OpenDocument] = {}
@@ -56,7 +57,7 @@ class Session:
 
     def open(self, uri: str, language: str, text: str, version: int | None) -> None:
         """Take a file that the editor opens; it is judged at once."""
-        path = path_of(uri, self.folder)
+        path = path_of(uri, self.settings.folder)
         if path is None:
             return
         self.documents[uri] = OpenDocument(uri, path, language, text, version)

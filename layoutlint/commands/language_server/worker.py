@@ -117,17 +117,18 @@ def _judge(request: Judge) -> tuple[Judged, Report | None]:
     from layoutlint.readers.clang import limits
 
     limits.begin_run()
-    _enter_folder(request.path)
+    _enter_folder(request.path, request.settings)
     mistakes: tuple[str, ...] = ()
-    rule_paths = _rule_paths(request.settings)
+    rule_paths = _rule_paths(request.path, request.settings)
+    own = _settings_of(request.path, request.settings, request.texts)
     try:
-        packs, kernel_packs = _load_packs(rule_paths, request.settings, request.texts)
+        packs, kernel_packs = _load_packs(rule_paths, own, request.texts)
         _last_packs[rule_paths] = packs, kernel_packs
     except RuleFileError as error:
         mistakes = error.messages
         packs, kernel_packs = _last_packs.get(rule_paths, ((), ()))
     name = _short_path(request.path)
-    options = _options(request, name)
+    options = _options(request, own, name)
     given = document.Document(request.path, name, request.text, request.known)
     try:
         result, report = document.judge(given, packs, kernel_packs, options)
@@ -145,16 +146,23 @@ def _judge(request: Judge) -> tuple[Judged, Report | None]:
     return Judged(result, mistakes), report
 
 
-def _enter_folder(path: str) -> None:
-    """Work in the folder of the nearest rule file around a file, or in that of the file, as people do."""
-    from layoutlint.commands.packs import discover_rule_file
+def _enter_folder(path: str, settings: Settings) -> None:
+    """Work in the folder of the nearest rule file of a file, or in that of the file, as people do.
+
+    Outside of a repository, they work in the folder of the workspace.
+    """
+    from layoutlint.commands import rule_files
+    from layoutlint.files import project
 
     folder = os.path.dirname(path)
     while not files.is_folder(folder):
         folder = os.path.dirname(folder)
     os.chdir(folder)
-    for rule_path in discover_rule_file():
-        os.chdir(os.path.dirname(os.path.abspath(rule_path)))
+    if any(map(project.is_repository, project.folders_of_input(path))):
+        for rule_path in rule_files.files_of(path)[-1:]:
+            os.chdir(os.path.dirname(os.path.abspath(rule_path)))
+    elif path.startswith(f"{settings.folder.rstrip(os.sep)}{os.sep}"):
+        os.chdir(settings.folder)
 
 
 def _short_path(path: str) -> str:
@@ -163,10 +171,34 @@ def _short_path(path: str) -> str:
     return near if len(near) < len(path) else path
 
 
-def _rule_paths(settings: Settings) -> tuple[str, ...]:
-    from layoutlint.commands.packs import discover_rule_file
+def _rule_paths(path: str, settings: Settings) -> tuple[str, ...]:
+    from layoutlint.commands import rule_files
 
-    return settings.rule_paths or tuple(map(os.path.abspath, discover_rule_file()))
+    return settings.rule_paths or tuple(map(os.path.abspath, rule_files.files_of(path)))
+
+
+def _settings_of(path: str, settings: Settings, texts: tuple[InputText, ...]) -> Settings:
+    """Return the settings for a file: what the command line leaves out comes from rule files."""
+    from layoutlint.commands.settings import Reader
+    from layoutlint.model.record import replace
+
+    reader = Reader(texts={given.path: given.text for given in texts})
+    try:
+        found = reader.of_input(path)
+        if settings.rule_paths:
+            database = {key: value for key, value in found.items() if key == "compile_commands"}
+            found = {**reader.of_files(settings.rule_paths), **database}
+    except RuleFileError:  # which loading the rules reports
+        return settings
+    names = {"pack": "pack_names"}
+    values = {names.get(key, key): value.value for key, value in found.items()}
+    database_path = values.get("compile_commands")
+    if not (settings.finds_flags and isinstance(database_path, str) and files.is_file(database_path)):
+        values.pop("compile_commands", None)
+    left_out = {
+        key: value for key, value in values.items() if hasattr(settings, key) and not getattr(settings, key)
+    }
+    return replace(settings, **left_out)
 
 
 def _load_packs(
@@ -190,18 +222,12 @@ def _load_packs(
     return apply_overrides(packs, kernel_packs)
 
 
-def _options(request: Judge, name: str) -> Options:
+def _options(request: Judge, own: Settings, name: str) -> Options:
     """Return the options of a run on a file with the texts of the editor."""
     from layoutlint.commands.options import RandomisingOptions, randomisation
-    from layoutlint.commands.packs import stated_compile_commands
     from layoutlint.lint.options import Intents, Options, Strictness
     from layoutlint.model.reading import InputText, ReadOptions
 
-    own = request.settings
-    database = own.compile_commands
-    if database is None and own.finds_flags:
-        stated, _ = stated_compile_commands(None)
-        database = stated if stated is not None and files.is_file(stated) else None
     others = tuple(text for text in request.texts if not text.path.endswith(".toml"))
     return Options(
         line_size=own.line_size,
@@ -211,7 +237,7 @@ def _options(request: Judge, name: str) -> Options:
             flags=own.flags,
             finds_flags=own.finds_flags,
             kernel_tree=own.kernel_tree,
-            compile_commands=database,
+            compile_commands=own.compile_commands,
             query_drivers=own.query_drivers,
             texts=() if request.is_on_disk else (InputText(name, request.text),),
             replaced=others,
@@ -248,11 +274,12 @@ def _suggest(request: Suggest) -> Suggested:
         from layoutlint.suggestion import fixes
     except ModuleNotFoundError as error:
         raise missing_library(error) from None
-    _enter_folder(request.path)
+    _enter_folder(request.path, request.settings)
     name = _short_path(request.path)
-    packs, kernel_packs = _load_packs(_rule_paths(request.settings), request.settings, ())
-    judged = Judge(request.path, "", True, frozenset(), (), request.settings)
-    options = replace(_options(judged, name), only=(request.struct,))
+    own = _settings_of(request.path, request.settings, ())
+    packs, kernel_packs = _load_packs(_rule_paths(request.path, request.settings), own, ())
+    judged = Judge(request.path, "", True, frozenset(), (), own)
+    options = replace(_options(judged, own, name), only=(request.struct,))
     # The sources around a header decide whether an order is safe.
     around = tree.enclosing_tree(request.path) or os.curdir
     report = run.check((around,), packs, kernel_packs, options)

@@ -24,7 +24,7 @@ from layoutlint.commands.options import (
     read_options,
     reading_options,
 )
-from layoutlint.commands.packs import discover_rule_file, load_packs
+from layoutlint.commands.packs import load_packs_of_inputs
 from layoutlint.commands.struct_names import refuse_swapped, without_keyword
 from layoutlint.errors import EXIT_UNKNOWN, ReadError
 from layoutlint.reports import formats
@@ -244,7 +244,7 @@ def _make_plan(
     if line_size is None:
         raise this_machine.CannotMeasure("the system does not state the size of a cache line")
     request = _request(name, own, line_size)
-    packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
+    packs = load_packs_of_inputs(own.rule_paths, own.pack_names)
     kernel_packs = () if own.no_packs else shipped_rules.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     options = Options(

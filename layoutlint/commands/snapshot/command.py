@@ -147,7 +147,7 @@ def _refuse_output(path: str, read_paths: tuple[str, ...]) -> None:
 
 def _request(own: SnapshotOptions) -> Request:
     """Return the structs to record. Raises UsageError if nothing chooses any."""
-    from layoutlint.commands.packs import discover_rule_file, load_packs
+    from layoutlint.commands.packs import load_packs, load_packs_of_inputs
     from layoutlint.commands.snapshot.recording import Request
     from layoutlint.intent.overrides import apply_overrides
     from layoutlint.intent.toml import shipped_rules
@@ -163,7 +163,8 @@ def _request(own: SnapshotOptions) -> Request:
     named = bool(own.rule_paths or own.pack_names)
     if own.everything or (own.globs and not named):
         return replace(more, everything=own.everything, globs=own.globs)
-    packs = load_packs(own.rule_paths or (() if own.globs else discover_rule_file()), own.pack_names)
+    load = load_packs if own.globs else load_packs_of_inputs
+    packs = load(own.rule_paths, own.pack_names)
     kernel_packs = () if own.no_packs or own.globs else shipped_rules.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     return replace(more, globs=own.globs, packs=packs, kernel_packs=kernel_packs)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 
 from layoutlint.errors import UsageError
-from layoutlint.readers.clang.project import is_repository
+from layoutlint.files.project import is_repository
 
 
 def refuse_outside(paths: Iterable[str], inputs: Iterable[str]) -> None:

@@ -24,7 +24,7 @@ from layoutlint.commands.options import (
     reading_options,
     width_option,
 )
-from layoutlint.commands.packs import discover_rule_file, load_packs
+from layoutlint.commands.packs import load_packs, load_packs_of_inputs
 from layoutlint.commands.struct_names import strip_keyword, without_keywords
 from layoutlint.errors import ReadError, UsageError, missing_library
 from layoutlint.reports import formats
@@ -32,6 +32,7 @@ from layoutlint.reports import formats
 if TYPE_CHECKING:
     from layoutlint.commands.survey.run import Request
     from layoutlint.commands.survey.survey_file import Job
+    from layoutlint.judgement.rule import Pack
 
 _STDIN = "-"
 _LARGEST_LIST = 1 << 28
@@ -200,7 +201,9 @@ def _request(
 
     own_rules = (*job.rules, *own.rule_paths)
     pack_names = (*job.packs, *own.pack_names)
-    packs = load_packs(own_rules or (() if job.rules or job.packs else discover_rule_file()), pack_names)
+    load = load_packs if job.packs else load_packs_of_inputs
+    packs = load(own_rules, pack_names)
+    _refuse_partial(packs)
     kernel_packs = () if own.no_packs else shipped_rules.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     options = Options(
@@ -222,6 +225,16 @@ def _request(
         ignores_missing=own.ignore_missing,
         progress=options.read.progress,
     )
+
+
+def _refuse_partial(packs: tuple[Pack, ...]) -> None:
+    """Raise UsageError for a rule file of some inputs: equal ones are judged once, wherever they are."""
+    for pack in packs:
+        if pack.scopes is not None:
+            raise UsageError(
+                f"{pack.path} belongs to some of the inputs, and a survey judges all by the same rules: "
+                "run one for each folder, or name the rules with `--rules`"
+            )
 
 
 @survey_group.command("report", cls=OptionCommand)

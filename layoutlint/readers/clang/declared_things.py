@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from layoutlint import files
+from layoutlint.files import project
 from layoutlint.model.record import Record
 from layoutlint.readers.c_tokens import blank_comments, blank_out
-from layoutlint.readers.clang import c_units, project, text_search
+from layoutlint.readers.clang import c_units, text_search
 from layoutlint.readers.clang.kernel import tree
 
 _TOKEN = re.compile(r"\w+|[^\s\w]")

@@ -14,11 +14,12 @@ from typing import Any
 
 from layoutlint import files
 from layoutlint.errors import ReadError
+from layoutlint.files import project
 from layoutlint.files.accesses import SharedLog
 from layoutlint.model.flag_files import ON_DISK, FlagFiles
 from layoutlint.model.reading import ReadOptions, TreeCopy
 from layoutlint.model.record import Record, field
-from layoutlint.readers.clang import c_units, compdb, copied_flags, project
+from layoutlint.readers.clang import c_units, compdb, copied_flags
 from layoutlint.readers.clang.compdb import Command
 from layoutlint.readers.clang.include_graph import IncludeGraph
 
@@ -180,7 +181,7 @@ def database_in(folder: str, options: ReadOptions) -> str | None:
 
 
 def _paths_around(path: str, flag_files: FlagFiles) -> Iterator[str]:
-    for folder in project.folders_around(path):
+    for folder in project.folders_of_input(path):
         for place in PLACES:
             at = os.path.join(folder, place)
             if flag_files.has_file(at):

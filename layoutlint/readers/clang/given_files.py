@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterable, Iterator
 
 from layoutlint import files
+from layoutlint.files import project
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.clang import c_units, flags, parallel, project, query_driver, text_search
+from layoutlint.readers.clang import c_units, flags, parallel, query_driver, text_search
 from layoutlint.readers.clang.flag_search import FlagSearch, Match
 from layoutlint.readers.clang.include_graph import IncludeGraph, included_names
 from layoutlint.readers.clang.kernel.units import OutsideFiles, outside_files

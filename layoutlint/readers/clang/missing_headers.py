@@ -8,8 +8,9 @@ import shlex
 from collections.abc import Iterator
 
 from layoutlint import files
+from layoutlint.files import project
 from layoutlint.model.record import Record, field
-from layoutlint.readers.clang import cross_target, project, query_driver
+from layoutlint.readers.clang import cross_target, query_driver
 from layoutlint.readers.clang.build_compiler import Compiler
 
 _MESSAGE = re.compile(r"'([^'\n]+)' file not found$")

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 from layoutlint import files
 from layoutlint.errors import ReadError, UsageError
-from layoutlint.files import accesses
+from layoutlint.files import accesses, project
 from layoutlint.model.reading import ReadOptions, TrustedCompilers
 from layoutlint.model.record import replace
 from layoutlint.phrases import first_few
 from layoutlint.readers.cache import keys
 from layoutlint.readers.cache.memory import Memory
-from layoutlint.readers.clang import build_compiler, cross_target, flags, option_table, project
+from layoutlint.readers.clang import build_compiler, cross_target, flags, option_table
 from layoutlint.readers.clang.build_compiler import Compiler
 from layoutlint.readers.clang.compiler_answer import CompilerAnswer, feature_question
 from layoutlint.readers.clang.file_names import relative_to

@@ -6,9 +6,10 @@ import os
 from functools import cached_property
 
 from layoutlint.errors import ReadError
+from layoutlint.files import project
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.record import Record, field, replace
-from layoutlint.readers.clang import c_units, copied_flags, flags, gcc_macros, project
+from layoutlint.readers.clang import c_units, copied_flags, flags, gcc_macros
 from layoutlint.readers.clang.file_names import relative_to
 from layoutlint.readers.clang.kernel import built_commands
 from layoutlint.readers.clang.kernel.makefile import Added, Makefiles

@@ -26,6 +26,24 @@ def folders_around(path: str) -> tuple[str, ...]:
     return tuple(_private_folders(folders))
 
 
+def folders_of_input(path: str) -> tuple[str, ...]:
+    """Return the folders in which the flags and the rule files of an input are sought, the innermost first.
+
+    In a git repository, they are those from the input up to its top. Outside of one, they are those up to the
+    working folder or, if the input is not below it, its folder and the working folder; none that users share
+    (`/tmp`), in which anybody could place a file for others.
+    """
+    start = os.path.abspath(path)
+    start = start if files.is_folder(start) else os.path.dirname(start)
+    around = list(_ancestors(start))
+    for number, folder in enumerate(around):
+        if is_repository(folder):
+            return tuple(around[: number + 1])
+    here = os.getcwd()
+    near = around[: around.index(here) + 1] if here in around else [start, here]
+    return tuple(folder for folder in near if not files.is_shared_folder(folder))
+
+
 def searched_folders(path: str) -> tuple[str, ...]:
     """Return the folders around a file whose contents may be searched, the innermost first.
 
