@@ -167,15 +167,16 @@ def compare(
     are_read = old.is_read and new.is_read
     scopes = Scopes(*(scope_of(side.label, side.report.readings, side.structs) for side in (old, new)))
     old, new, scope_notes = _narrow_to_common(old, new, scopes)
-    layouts = LayoutComparison((), (), 0, {})
+    layouts, changes = LayoutComparison((), (), 0, {}), tuple[RuleChange, ...]()
     if are_read:
         are_alike = spell_types_alike(old.report.readings, new.report.readings)
         layouts = compare_layouts(old.structs, new.structs, scopes.are_alike, are_alike)
-    known = [change for change in layouts.changes if not _is_unread(change, old, new, scopes)]
-    changes = tuple(compare_reports(old.report, new.report, replace(layouts, changes=tuple(known)), scopes)) if are_read else ()
+        known = (change for change in layouts.changes if not _is_unread(change, old, new, scopes))
+        layouts = replace(layouts, changes=tuple(known))
+        changes = tuple(compare_reports(old.report, new.report, layouts, scopes))
     told = [change for change in changes if change.status is not Status.SAME or not change.rule.guess]
     rules = tuple(order_rules(told))
-    layouts = replace(layouts, changes=order_structs(known, rules))
+    layouts = replace(layouts, changes=order_structs(layouts.changes, rules))
     variables = None if query is None else compare_variables(old.tables, new.tables, query)
     not_compared = [
         *(NotCompared(f"{each.rule.id} on {each.struct}", each.reason) for each in rules if each.reason),
