@@ -14,9 +14,9 @@ from layoutlint.model.structs import Struct
 _STATUSES = (Status.WORSE, Status.NOT_COMPARED, Status.BETTER, Status.SAME)
 
 
-def order_rules(rules: Iterable[RuleChange]) -> list[RuleChange]:
+def order_rules(rules: Iterable[RuleChange]) -> tuple[RuleChange, ...]:
     """Return rules: worse ones first, of these what can decide the exit status, the worst of it first."""
-    return sorted(rules, key=_rule_weight)
+    return tuple(sorted(rules, key=_rule_weight))
 
 
 def _rule_weight(change: RuleChange) -> tuple[int, bool, int, int, bool, float]:

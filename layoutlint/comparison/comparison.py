@@ -174,8 +174,7 @@ def compare(
         known = (change for change in layouts.changes if not _is_unread(change, old, new, scopes))
         layouts = replace(layouts, changes=tuple(known))
         changes = tuple(compare_reports(old.report, new.report, layouts, scopes))
-    told = [change for change in changes if change.status is not Status.SAME or not change.rule.guess]
-    rules = tuple(order_rules(told))
+    rules = order_rules(each for each in changes if each.status is not Status.SAME or not each.rule.guess)
     layouts = replace(layouts, changes=order_structs(layouts.changes, rules))
     variables = None if query is None else compare_variables(old.tables, new.tables, query)
     not_compared = [
