@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from layoutlint.comparison.layouts import LayoutChange, Presence
 from layoutlint.comparison.standings import Status
@@ -31,23 +31,24 @@ def _rule_weight(change: RuleChange) -> tuple[int, bool, int, int, bool, float]:
     )
 
 
-def order_structs(changes: Iterable[LayoutChange], rules: Iterable[RuleChange]) -> tuple[LayoutChange, ...]:
+def order_structs(changes: Iterable[LayoutChange], rules: Sequence[RuleChange]) -> tuple[LayoutChange, ...]:
     """Return changed structs: those on which a rule got worse, others with rules, the rest; added ones last.
 
-    Among equals, the largest change of size comes first, then that of lines. A struct whose change moves
-    fields of another one counts for the rules on that one too.
+    `rules` are in their order, and structs with worse ones too. Among equals, the largest change of size
+    comes first, then that of lines. A struct whose change moves fields of another one counts for the rules on
+    that one too.
     """
-    ruled = {change.struct: False for change in rules}
-    ruled |= {change.struct: True for change in rules if change.status is Status.WORSE}
+    ranks: dict[str, int] = {}
+    for number, rule in enumerate(rules):
+        ranks.setdefault(rule.struct, number if rule.status is Status.WORSE else len(rules))
 
-    def weight(change: LayoutChange) -> tuple[bool, bool, bool, int, int, str]:
-        names = {change.name, *change.containers} & ruled.keys()
+    def weight(change: LayoutChange) -> tuple[bool, int, int, int, str]:
+        names = (change.name, *change.containers)
         sizes = [_size(struct) for struct in (change.old, change.new)]
         lines = [-(-size // change.struct.target.line_size) for size in sizes]
         return (
             change.presence is Presence.ADDED,
-            not any(ruled[name] for name in names),
-            not names,
+            min(ranks.get(name, len(rules) + 1) for name in names),
             -abs(sizes[1] - sizes[0]),
             -abs(lines[1] - lines[0]),
             change.name,

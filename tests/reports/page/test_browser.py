@@ -234,14 +234,27 @@ def test_the_keyboard_is_enough(driver, page):
             break
     assert seen[0] == "A Skip to content"
     assert {"INPUT text", "SELECT outcome", "SELECT severity", "SELECT rule", "SELECT file"} <= set(seen)
-    driver.switch_to.active_element.send_keys(Keys.ENTER)
-    driver.execute_async_script("setTimeout(arguments[0], 100)")
+    for _ in range(2):  # the first finding is open: close it, and open it again
+        driver.switch_to.active_element.send_keys(Keys.ENTER)
+        driver.execute_async_script("setTimeout(arguments[0], 100)")
     driver.switch_to.active_element.send_keys(Keys.TAB)
     slider = driver.switch_to.active_element
     assert slider.get_attribute("type") == "range"
     before = slider.get_attribute("aria-valuetext")
     slider.send_keys(Keys.ARROW_RIGHT)
     assert slider.get_attribute("aria-valuetext") != before
+
+
+@pytest.mark.parametrize(("of", "place", "filter_"), [("page", "#finding-list", "#finding-filter"), ("compared", "#change-list", "#change-filter")])
+def test_the_first_screen_is_a_picture(driver, request, of, place, filter_):
+    """Of the worst finding, or of what changed most, before and after; filters take one line."""
+    browser.visit(driver, request.getfixturevalue(of)[0])
+    edges = driver.execute_script(
+        "return [...document.querySelectorAll(arguments[0] + ' > li:first-child .struct-map')].map(e => e.getBoundingClientRect().top)", place
+    )
+    assert len(edges) == {"page": 1, "compared": 2}[of]
+    assert max(edges) < 900
+    assert driver.execute_script("return document.querySelector(arguments[0]).getBoundingClientRect().height", filter_) < 50
 
 
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])

@@ -2,7 +2,7 @@
 // Verdicts and bases come from the data. Here bytes are only put on lines: (base + offset) / line size.
 (() => {
 const SVG = "http://www.w3.org/2000/svg";
-const PAGE = 100, FOLD = 3, MOST_ROWS = 200, MOST_DEEP = 12, MOST_OPEN = 8;
+const PAGE = 100, FOLD = 3, MOST_ROWS = 200, MOST_DEEP = 12, MOST_OPEN = 8, FEW = 3;
 const LEFT = 84, WIDTH = 896, LEAST_BYTE = 7, MOST_WIDTH = 3584, MOST_FIELDS = 2000, LANE = 15, ROW = 26, LETTER = 6.7;
 const PAPER = 680; // pixels between the margins of A4 and of Letter
 
@@ -58,6 +58,12 @@ function lazy(summary, make, isOpen = false) {
   details.addEventListener("toggle", build);
   build();
   return details;
+}
+
+// What weighs most is the first: its picture is there at once.
+function openFirst(list) {
+  const first = $(list).querySelector("details");
+  if (first) first.open = true;
 }
 
 function onFilter(form, apply) {
@@ -357,11 +363,12 @@ function findingItem(data, judged) {
   const where = place(at.file, at.line), notes = [finding.severity, finding.state, finding.suppressed ? "suppressed" : null].filter(Boolean).join(", ");
   const summary = [badge(finding.outcome), code(finding.rule), ` ${finding.kind} on ${finding.struct}`, el("span", { class: "place" }, [notes, where].filter(Boolean).join(" · "))];
   return el("li", {}, lazy(summary, () => [
-    paragraphs([["What", finding.message], ["Why", finding.why], ["To do", finding.advice], ["Suppressed", finding.suppressed], ["Placed", finding.placements.basis], ["Fails at", judged.possible.length && finding.placements.bases.length ? `byte ${few(finding.placements.bases)} of a line; objects can start at ${few(judged.possible)}` : ""], ["Stated by", `${finding.intent.by} ${place(finding.intent.file, finding.intent.line)}`], ["In", [finding.input, ...finding.also].join(", ")]]),
+    paragraphs([["What", finding.message], ["Why", finding.why], ["To do", finding.advice]]),
+    struct === null ? null : structMap(data, data.structs[struct], [judged], ` for ${judged.finding.rule}`),
+    paragraphs([["Suppressed", finding.suppressed], ["Placed", finding.placements.basis], ["Fails at", judged.possible.length && finding.placements.bases.length ? `byte ${few(finding.placements.bases)} of a line; objects can start at ${few(judged.possible)}` : ""], ["Stated by", `${finding.intent.by} ${place(finding.intent.file, finding.intent.line)}`], ["In", [finding.input, ...finding.also].join(", ")]]),
     finding.placements.orders ? el("p", {}, `The order of fields is random; it fails in ${(finding.placements.orders.share * 100).toFixed(1)} % of the placements of all orders. One order is drawn.`) : null,
     finding.origins.length ? el("div", {}, el("h3", {}, "Rests on"), el("ul", {}, finding.origins.map((each) => el("li", {}, coded(originText(each)))))) : null,
     finding.evidence.length ? el("div", {}, el("h3", {}, "Evidence"), el("ul", {}, finding.evidence.map((text) => el("li", {}, coded(text))))) : null,
-    struct === null ? null : structMap(data, data.structs[struct], [judged], ` for ${judged.finding.rule}`),
   ]));
 }
 
@@ -385,6 +392,7 @@ function showFindings(data) {
   }
   onFilter(form, apply);
   apply();
+  if (data.reported) openFirst("finding-list");
 }
 
 function judgedFindings(report, extra) {
@@ -435,7 +443,7 @@ function showStructs(data) {
   }
   onFilter(form, apply);
   apply();
-  if (data.structs.length === 1) $("struct-list").querySelector("details").open = true;
+  if (data.structs.length === 1) openFirst("struct-list");
 }
 
 // ---- changes
@@ -444,13 +452,16 @@ function changeItem(data, change) {
   const side = (name, number, peers) => number === null ? null : el("div", {}, el("h3", {}, name), structMap(data, data.structs[number], data.judged.filter((each) => each.struct === number), `, ${name}`, new Set(change.paths), peers));
   return el("li", {}, lazy([badge(change.status), change.heading], () => {
     const peers = [];
-    return [el("ul", {}, change.sentences.slice(0, 200).map((text) => el("li", {}, coded(text)))), el("div", { class: "sides" }, side("Before", change.old, peers), side("After", change.new, peers))];
+    return [el("div", { class: "sides" }, side("Before", change.old, peers), side("After", change.new, peers)), el("ul", {}, change.sentences.slice(0, 200).map((text) => el("li", {}, coded(text))))];
   }));
 }
 
 function showChanges(data) {
   const { rules, changes, not_compared, notes } = data.diff, form = $("change-filter");
-  $("change-rules").append(el("h3", {}, "Rules"), rules.length ? el("ul", { class: "verdicts" }, rules.slice(0, 1000).map(([status, text]) => el("li", {}, badge(status), text))) : el("p", {}, "No rule changed."), el("h3", {}, "Structs"));
+  const verdicts = (some) => el("ul", { class: "verdicts" }, some.map(([status, text]) => el("li", {}, badge(status), text)));
+  $("change-rules").append(el("h3", {}, "Rules"), rules.length ? verdicts(rules.slice(0, FEW)) : el("p", {}, "No rule changed."));
+  if (rules.length > FEW) $("change-rules").append(lazy([count(rules.length - FEW, "more rule")], () => [verdicts(rules.slice(FEW, 1000))]));
+  $("change-rules").append(el("h3", {}, "Structs"));
   const words = changes.map((change) => [change.heading, ...change.paths].join(" ").toLowerCase());
   options(form.elements.status, changes.map((change) => change.status));
   const show = growing($("change-list"), $("change-more"), (number) => changeItem(data, changes[number]));
@@ -462,6 +473,7 @@ function showChanges(data) {
   }
   onFilter(form, apply);
   apply();
+  openFirst("change-list");
   $("change-rest").append(...[...listOf("Not compared", not_compared), ...listOf("Notes", notes)]);
 }
 
