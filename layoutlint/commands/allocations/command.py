@@ -54,7 +54,7 @@ def allocations(
     """
     from layoutlint.commands import packs, terminal
     from layoutlint.model.wanted import Wanted
-    from layoutlint.sources.allocations import proposals, sources
+    from layoutlint.sources.allocations import proposals, sources, undeclared
 
     wanted = Wanted(patterns=(only,)) if only is not None else None
     rules = packs.load_packs_of_inputs(rule_paths, ())
@@ -66,7 +66,10 @@ def allocations(
         terminal.write(chunk)
     for failure in unread:
         terminal.complain(f"layoutlint: {failure}")
-    if only is not None and not listed.structs:
+    if wanted is not None and not listed.structs:
         terminal.complain(f"layoutlint: no allocation of a struct {only} was found in these sources")
+        call = undeclared.find(inputs, wanted.matches)
+        if call is not None:
+            terminal.complain(f"layoutlint: note: {call}")
         sys.exit(EXIT_UNKNOWN)
     sys.exit(EXIT_UNKNOWN if unread else 0)

@@ -116,6 +116,23 @@ def test_a_struct_that_nothing_allocates(project):
     assert (error, status) == ("layoutlint: no allocation of a struct rong was found in these sources\n", 3)
 
 
+@pytest.mark.parametrize(("call", "is_named"), [
+    ("pool_alloc(sizeof(struct pond))", True), ("pool_alloc(p, 2 * sizeof(pond))", True), ("myAlloc( sizeof ( pond ) )", True),
+    ("pool_get(sizeof(struct pond))", False), ("pool_alloc(sizeof(struct lake))", False), ("pool_alloc(4); sizeof(pond)", False),
+    ("/* pool_alloc(sizeof(pond)) */ 0", False),
+])  # fmt: skip
+def test_an_allocator_that_is_not_known_is_named(project, call, is_named):
+    """What the note says to declare works when it is done."""
+    (project / "src/pond.c").write_text(f"typedef struct pond {{ int a; }} pond;\nvoid *f(void *p)\n{{ return {call}; }}\n")
+    _, error, status = list_rows(project, "src", "--struct", "pond")
+    assert (status, "src/pond.c:3 calls " in error) == (3, is_named)
+    if is_named and "(p" not in call:
+        name = error.partition("[allocators.")[2].partition("]")[0]
+        (project / "src/r.toml").write_text(f'[allocators.{name}]\nplacement = "malloc"\n')
+        text, _, status = list_rows(project, "src", "--struct", "pond", "--rules", str(project / "src/r.toml"))
+        assert (status, "malloc" in text) == (0, True)
+
+
 def test_a_path_that_is_not_there(project):
     assert list_rows(project, "src", "gone.c") == ("", "layoutlint: gone.c: no such file or directory\n", 3)
 
