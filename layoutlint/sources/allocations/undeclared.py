@@ -28,8 +28,8 @@ class UndeclaredCall(Record, frozen=True):
 
     def __str__(self) -> str:
         return (
-            f"{self.source} calls {self.function} with the size of {self.struct}: if it allocates, declare it "
-            f"in layoutlint.toml by `[allocators.{self.function}]` with `placement = \"malloc\"`"
+            f"{self.source} calls {self.function} with the size of {self.struct}: if it allocates, declare "
+            f"it in layoutlint.toml by `[allocators.{self.function}]` with `placement = \"malloc\"`"
         )
 
 
