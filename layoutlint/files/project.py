@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 
 from layoutlint import files
 
 _MOST_LEVELS = 64
 _LARGEST_LINK = 1 << 12
+_OF_SUBMODULE = re.compile(rb"/\.git/modules/(?!.*/worktrees/)")
+"""In the link of a submodule to its repository; work trees have links that end in /worktrees/NAME."""
 
 
 def folders_around(path: str) -> tuple[str, ...]:
@@ -80,7 +83,7 @@ def is_repository(folder: str) -> bool:
     if not files.is_file(at):
         return files.is_folder(at)
     try:
-        return b"/modules/" not in files.read_start(at, _LARGEST_LINK)
+        return not _OF_SUBMODULE.search(files.read_start(at, _LARGEST_LINK))
     except OSError:
         return True
 

@@ -314,3 +314,13 @@ def test_a_change(repository, before, change, expected, words):
     write(repository, change)
     git(repository, "add", "-A")
     assert rules_by_input(repository, *words, "--all-findings") == expected
+
+
+def test_a_work_tree_of_a_repository_below_modules_is_no_submodule(tmp_path):
+    """Its rule files at the top count in its folders."""
+    top = tmp_path / "modules/p"
+    top.mkdir(parents=True)
+    rule = '[[rule]]\nid = "apart"\nstruct = "s"\nkind = "separate"\nfields = [["a"], ["b"]]\nwhy = "w"\n'
+    commit(top, "start", {"layoutlint.toml": rule, "net/s.h": "struct s { long a, b; };\n"})
+    git(top, "worktree", "add", "-q", str(tmp_path / "tree"))
+    assert run("check", "s.h", cwd=tmp_path / "tree/net").returncode == 1

@@ -27,18 +27,18 @@ PLAIN = [
 @pytest.mark.parametrize(("name", "content", "may_be"), PLAIN, ids=[name for name, _, _ in PLAIN])
 def test_only_c_outside_of_kernel_trees_is_known_to_be_no_kernel(name: str, content: bytes, may_be: bool, tmp_path: Path):
     (tmp_path / name).write_bytes(content)
-    assert dispatch.may_be_kernel(str(tmp_path / name)) is may_be
+    assert dispatch.may_be_kernel(str(tmp_path / name), None) is may_be
 
 
 def test_a_folder_a_missing_file_and_a_header_of_a_kernel_tree_may_be_one(tmp_path: Path):
     header = tmp_path / "linux" / "include" / "linux" / "fs.h"
     header.parent.mkdir(parents=True)
     header.write_text("struct inode { long i_ino; };\n")
-    assert not dispatch.may_be_kernel(str(header))
+    assert not dispatch.may_be_kernel(str(header), None)
     (tmp_path / "linux" / "include" / "linux" / "kconfig.h").write_text("")
     (tmp_path / "linux" / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\n")
     for path in (header, tmp_path, tmp_path / "none.h"):
-        assert dispatch.may_be_kernel(str(path))
+        assert dispatch.may_be_kernel(str(path), None)
 
 
 def test_a_file_that_is_named_like_a_build_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -65,5 +65,5 @@ def test_the_command_line(capsys, monkeypatch):
     monkeypatch.setenv("LAYOUTLINT_OFFLINE", "1")
     assert [kernels.main(words) for words in (["list"], ["path", "next"], ["fetch", "next"], ["fetch", "nxt"], [])] == [0, 1, 1, 2, 2]
     printed = capsys.readouterr()
-    assert printed.out.split() == list(kernels.KERNELS)
+    assert printed.out.split() == [*kernels.KERNELS, *kernels.PROJECTS]
     assert "no kernel named nxt" in printed.err

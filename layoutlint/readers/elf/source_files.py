@@ -16,7 +16,7 @@ from layoutlint.readers.elf.elf_file import Image
 from layoutlint.readers.elf.headers import DYNAMIC_SYMBOLS, NOTE, SYMBOLS, Section
 
 _SIZE_64, _INFO_64, _SIZE_32, _INFO_32 = 24, 4, 16, 12
-_OBJECT, _FUNCTION, _FILE = b"\x01", b"\x02", b"\x04"
+_OBJECT, _FUNCTION, _FILE, _THREAD = b"\x01", b"\x02", b"\x04", b"\x06"
 """st_info of local symbols: STB_LOCAL is 0 in the upper half."""
 _SECTION: Final = 3  # STT_SECTION
 _ALLOCATED: Final = 2  # SHF_ALLOC
@@ -49,7 +49,7 @@ def source_files(image: Image) -> tuple[SourceFile, ...] | None:
         end = kinds.find(_FILE, start + 1)
         last = end if end >= 0 else len(kinds)
         name = int.from_bytes(content[start * size : start * size + 4], order)
-        has_typed = max(kinds.find(_OBJECT, start, last), kinds.find(_FUNCTION, start, last)) >= 0
+        has_typed = max(kinds.find(each, start, last) for each in (_OBJECT, _FUNCTION, _THREAD)) >= 0
         text = bytes(strings[name : name + _LONGEST]).partition(b"\0")[0]
         files.append(SourceFile(text.decode(errors="replace").rpartition("/")[2], has_typed))
         start = end
@@ -88,24 +88,31 @@ def functions(image: Image) -> Iterator[TypedSymbol]:
 
     Raises ReadError for a damaged table.
     """
-    yield from (symbol for _, symbol in _typed_symbols(image, _FUNCTION[0]))
+    yield from (symbol for _, symbol in _typed_symbols(image, _FUNCTION))
 
 
 def shared_objects(image: Image) -> Iterator[TypedSymbol]:
-    """Yield the data that symbols name and that several units can use. Raises ReadError likewise."""
-    yield from (symbol for binding, symbol in _typed_symbols(image, _OBJECT[0]) if binding)
+    """Yield the data that symbols name and that several units can use. Raises ReadError likewise.
+
+    Hidden symbols of a library are local ones in no unit.
+    """
+    yield from (symbol for is_shared, symbol in _typed_symbols(image, _OBJECT + _THREAD) if is_shared)
 
 
-def _typed_symbols(image: Image, wanted: int) -> Iterator[tuple[int, TypedSymbol]]:
-    """Yield symbols of a type, each with its binding: 0 for local ones."""
+def _typed_symbols(image: Image, wanted: bytes) -> Iterator[tuple[bool, TypedSymbol]]:
+    """Yield symbols of some types, each with whether it is of any unit: global, or behind a nameless file."""
     table = _table(image, SYMBOLS) or _table(image, DYNAMIC_SYMBOLS)
     if table is None:
         return
     strings = image.raw(image.headers[table.link])
+    is_of_unit = False
     for name, kind, section, address, size in _entries(image, table):
-        if kind & 0xF == wanted and 0 < section < len(image.headers):
+        if kind == _FILE[0]:
+            is_of_unit = bytes(strings[name : name + 1]) != b"\0"
+        if kind & 0xF in wanted and 0 < section < len(image.headers):
             text = bytes(strings[name : name + _LONGEST]).partition(b"\0")[0].partition(b"@")[0]
-            yield kind >> 4, TypedSymbol(text.decode(errors="replace"), address, size)
+            symbol = TypedSymbol(text.decode(errors="replace"), address, size)
+            yield bool(kind >> 4) or not is_of_unit, symbol
 
 
 def _entries(image: Image, table: Section) -> Iterator[tuple[int, int, int, int, int]]:

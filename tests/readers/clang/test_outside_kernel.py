@@ -96,6 +96,21 @@ MAKEFILES = {
     "of the folder around": ({"Makefile": "obj-m := in/\nsubdir-ccflags-y := -DSIZE=6\nccflags-y := -DSIZE=9\n", "in/Makefile": "obj-m := nic.o\n", **{f"in/{name}": text for name, text in DRIVER.items()}}, "in/nic.h", 6),
     "of both folders": ({"Makefile": "obj-m := in/\nsubdir-ccflags-y := -DSIZE=6\n", "in/Makefile": "obj-m := nic.o\nccflags-y := -USIZE -DSIZE=7\n", **{f"in/{name}": text for name, text in DRIVER.items()}}, "in/nic.c", 7),
     "no makefile": ({"Makefile": None, "nic.h": "#define SIZE 8\n" + DRIVER["nic.h"]}, "nic.h", 8),
+    "an included makefile": ({"Kbuild": "obj-m := nic.o\ninclude $(src)/own.mk\n", "own.mk": "ccflags-y := -DSIZE=4\n"}, "nic.h", 4),
+    "one that it includes": ({"Kbuild": "obj-m := nic.o\ninclude $(M)/own.mk\n", "own.mk": "-include $(src)/in.mk\n", "in.mk": "ccflags-y := -DSIZE=4\n"}, "nic.h", 4),
+    "includes in a circle": ({"Kbuild": "obj-m := nic.o\ninclude $(src)/own.mk\nccflags-y := -DSIZE=4\n", "own.mk": "include $(src)/Kbuild\n"}, "nic.h", 4),
+    "an included makefile that is missing": ({"Kbuild": "obj-m := nic.o\n-include $(src)/own.mk\nccflags-y := -DSIZE=4\n"}, "nic.h", 4),
+    "an included makefile by a name that make computes": (
+        {"Kbuild": "obj-m := nic.o\nccflags-y := -DSIZE=4\ninclude $(wildcard own.mk)\n"}, "nic.h", "Kbuild:3 has include $(wildcard, which is not read"),
+    "lines that make computes": (
+        {"Kbuild": "obj-m := nic.o\nccflags-y := -DSIZE=4\ndefine X\nccflags-y += -DBIG\nendef\n$(eval $(X))\n"}, "nic.h", "Kbuild:6 has $(eval, which is not read"),
+    "an object in a folder of the makefile": (
+        {"Kbuild": "obj-m := in/nic.o\nccflags-y := -DSIZE=4\nCFLAGS_in/nic.o := -USIZE -DSIZE=6\n", **{f"in/{name}": text for name, text in DRIVER.items()}}, "in/nic.c", 6),
+    "flags for an object of another folder": (
+        {"Kbuild": "obj-m := in/nic.o\nccflags-y := -DSIZE=4\nCFLAGS_nic.o := -USIZE -DSIZE=6\n", **{f"in/{name}": text for name, text in DRIVER.items()}}, "in/nic.c", 4),
+    "a flag taken away": ({"Kbuild": "obj-m := nic.o\nccflags-y := -DSIZE=4\nccflags-remove-y := -DSIZE=4\n"}, "nic.h", "Kbuild:3 removes -DSIZE=4, which may change layouts"),
+    "a flag taken away from an object": (
+        {"Kbuild": "obj-m := nic.o\nccflags-y := -DSIZE=4\nCFLAGS_REMOVE_nic.o := -DSIZE=4\n"}, "nic.c", "Kbuild:3 removes -DSIZE=4, which may change layouts"),
     "a value that make computes": ({"Kbuild": "obj-m := nic.o\nccflags-y := -DSIZE=$(shell echo 4)\n"}, "nic.h", "use of undeclared identifier 'SIZE'"),
     "an option that may change layouts": ({"Kbuild": "obj-m := nic.o\nccflags-y := -DSIZE=4 -fpack-struct\n"}, "nic.h", "Kbuild:2 adds -fpack-struct to ccflags-y, which may change layouts"),
 }  # fmt: skip

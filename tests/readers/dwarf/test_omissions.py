@@ -23,10 +23,13 @@ severity = "error"
 why = "a reader takes it in one access"
 """
 GOOD = "struct q { long a, b; }; struct q good; int main(void) { return good.a; }\n"
-OTHER = """#ifndef EMPTY
+OTHER = """#ifdef THREAD
+struct q { char c[60]; __int128 a; } __attribute__((packed));
+THREAD __thread struct q other __attribute__((used));
+#elif !defined(EMPTY)
 struct q { char c[60]; __int128 a; } __attribute__((packed)); struct q other;
 #endif
-#ifdef EMPTY
+#if defined(EMPTY) || defined(THREAD)
 #elif defined(ALONE)
 int f(void) { return other.a; }
 #elif !defined(DATA)
@@ -126,6 +129,10 @@ UNITS = {
     "an empty unit in a library": ("gcc -g -fPIC -c a.c; gcc -DEMPTY -c b.c; gcc -shared a.o b.o -o out", ""),
     "an empty object": ("gcc -g -c a.c; gcc -DEMPTY -c b.c; ar rc out a.o b.o", ""),
     "global data only": ("gcc -g -c a.c; gcc -DDATA -c b.c" + TWO, "1 C unit without debug information: b.c"),
+    "hidden data of a library": ("gcc -g -fPIC -c a.c; gcc -fPIC -fvisibility=hidden -DDATA -c b.c; gcc -shared a.o b.o -o out", "1 C unit without debug information: b.c"),
+    "hidden data of a library, lld": ("clang -g -fPIC -c a.c; clang -fPIC -fvisibility=hidden -DDATA -c b.c; clang -fuse-ld=lld -shared a.o b.o -o out", "1 C unit without debug information: b.c"),
+    "data of threads only": ("gcc -g -c a.c; gcc -DTHREAD= -c b.c" + TWO, "1 C unit without debug information: b.c"),
+    "static data of threads only": ("gcc -g -c a.c; gcc -DTHREAD=static -c b.c" + TWO, "1 C unit without debug information: b.c"),
     "a global function only": ("gcc -g -c a.c; gcc -DALONE -c b.c" + TWO, "1 C unit without debug information: b.c"),
     "link-time optimisation": ("gcc -g -flto -c a.c; gcc -g -flto -c b.c; gcc -flto -g a.o b.o -o out", ""),
 }  # fmt: skip

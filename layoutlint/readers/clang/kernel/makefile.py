@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from itertools import chain
 
 from layoutlint.model.flag_files import ON_DISK, FlagFiles
-from layoutlint.model.record import Record, field
+from layoutlint.model.record import Record, field, replace
 from layoutlint.model.target import target_named
 from layoutlint.readers.clang import flags, option_table
 from layoutlint.readers.clang.flags import Doubt
@@ -41,6 +41,10 @@ _NOT_OF_C = re.compile(r"(?i).*(?:ld_?flags|a_?flags|rust).*")
 _REMOVES = re.compile(r"CFLAGS_REMOVE_|(?:subdir-)?ccflags-remove-")
 _FILTERED = re.compile(r"\$\((?:filter-out|subst|patsubst)\s([^,]{0,4096}),")
 _IS_READ = re.compile(r"-[DUI](?:[^\s$%]|\$\(\w+\))+")
+_UNREAD = "include of what is not read"
+"""What stands for the variable of a line with what make reads and layoutlint does not."""
+_EVALUATED = re.compile(r"\$[({]eval\b")
+_MOST_DEEP = 8
 _MODULE = ("M", "KBUILD_EXTMOD", "PWD")
 """Variables whose value is the folder of a module outside of the tree."""
 _OBJECTS = re.compile(r"^[ \t]*obj-(?:[my]\b|\$[({]CONFIG_)", re.MULTILINE)
@@ -192,7 +196,10 @@ class Makefiles(Record, dict=True):
         while folders[-1] != top and len(folders[-1]) > len(top):
             folders.append(os.path.dirname(folders[-1]))
         own = next((folder for folder in folders if self._makefile(folder)), folders[0])
-        stem = os.path.splitext(os.path.basename(source))[0]
+        # Relative to the folder of the makefile since "kbuild: change *FLAGS_<basetarget>.o to take the path
+        # relative to $(obj)" (v5.3).
+        named = os.path.relpath(source, own) if self.tree.version >= (5, 3) else os.path.basename(source)
+        stem = os.path.splitext(named)[0]
         return _join(
             self._of_folder(folder, folder == own, stem)
             for folder in reversed(folders)
@@ -201,7 +208,7 @@ class Makefiles(Record, dict=True):
 
     def _of_folder(self, folder: str, is_own: bool, stem: str) -> Added:
         path = self._makefile(folder)
-        lines = [] if path is None else self._lines(path)
+        lines = [] if path is None else [*self._lines_with_included(path, folder)]
         own = f"CFLAGS_{stem}.o"
         has_own = is_own and any(line.variable.endswith(f"_{stem}.o") for _, line in lines)
         key = folder, is_own, stem if has_own else ""
@@ -219,6 +226,9 @@ class Makefiles(Record, dict=True):
         counting = _with_used((line for _, line in lines), roots)
         top = self.tree.source if folder is None else self.module or self.tree.source
         for path, line in lines:
+            if line.variable == _UNREAD:
+                where = f"{os.path.relpath(path, top)}:{line.number}"
+                yield Added(problem=f"{where} has {line.value}, which is not read")
             if line.variable not in counting or line.is_taken is False:
                 continue
             is_certain = line.variable in roots and line.is_taken is True
@@ -245,10 +255,12 @@ class Makefiles(Record, dict=True):
         return _changes_nothing(option.replace(f"{self.tree.build}/", "$(objtree)/"), self._machine)
 
     def _find_removed(self, line: Assignment) -> Iterator[str]:
-        """Yield the flags of the tree that a line takes away."""
-        parts = [line.value] if _REMOVES.match(line.variable) else _FILTERED.findall(line.value)
+        """Yield the flags that a line takes away: of the tree, or macros and folders of a makefile."""
+        is_of_all = bool(_REMOVES.match(line.variable))
+        parts = [line.value] if is_of_all else _FILTERED.findall(line.value)
         for option in (option for part in parts for option in _options(part)):
-            if option in self.tree.flags:
+            is_own = is_of_all and option.startswith(("-D", "-U", "-I")) and not self.changes_nothing(option)
+            if is_own or option in self.tree.flags:
                 yield option
 
     def _of_folder_option(self, line: Assignment, resolved: str | None, where: str) -> Added:
@@ -307,6 +319,26 @@ class Makefiles(Record, dict=True):
             lines = make_lines.assignments(text, value)
             self._assignments[path] = [(path, line) for line in lines]
         return self._assignments[path]
+
+    def _lines_with_included(
+        self, path: str, folder: str, above: tuple[str, ...] = ()
+    ) -> Iterator[tuple[str, Assignment]]:
+        """Yield the assignments of a folder's makefile, and of those that it includes by a known path."""
+        if self._is_of_module(path) and (made := _EVALUATED.search(self._text(path))):
+            number = self._text(path).count("\n", 0, made.start()) + 1
+            yield path, Assignment(_UNREAD, made[0], number, True, True)
+        for at, line in self._lines(path):
+            yield at, line
+            if line.variable != make_lines.INCLUDE or line.is_taken is False or len(above) > _MOST_DEEP:
+                continue
+            for word in line.value.split():
+                resolved = self._resolve(f"-I{word}", folder)
+                included = "" if resolved is None else resolved.removeprefix("-I")
+                if included not in ("", path, *above) and self._text(included):
+                    yield from self._lines_with_included(included, folder, (*above, path))
+                elif self._is_of_module(path) and (resolved is None or not word.startswith("$")):
+                    # A file that is missing by its whole path has no flags for make either.
+                    yield at, replace(line, variable=_UNREAD, value=f"include {word}")
 
     def _value(self, variable: str) -> str | None:
         """Return the value of a variable of make; None for one that is not known, and for an option of the
