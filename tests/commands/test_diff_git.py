@@ -408,3 +408,27 @@ def test_the_configuration_of_a_kernel(tmp_path, form, build, words, is_found):
         assert (done.returncode, done.stdout) == (3, "")
         (line,) = done.stderr.splitlines()
         assert "is a kernel tree that is not configured" in line
+
+
+INNER = "struct inner { long a; char pad[%d]; long b; };\n"
+UNTRACKED = {
+    # what git does not track; how the source names the header
+    "a source that includes one": ({"build/all.c": '#include "TOP/src/a.c"\n'}, "inner.h"),
+    "by a relative path": ({"build/all.c": '#include "../src/a.c"\n'}, "inner.h"),
+    "a generated header": ({"build/all.c": '#include "TOP/src/a.c"\n', "build/made.h": '#include "TOP/src/inner.h"\n'}, "../build/made.h"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", [("diff", "--git", "HEAD~1..HEAD"), ("check", "--since", "HEAD~1")], ids=["diff", "check"])
+@pytest.mark.parametrize(("files", "name"), UNTRACKED.values(), ids=UNTRACKED)
+def test_untracked_files_that_include_the_working_tree_are_told(tmp_path, files, name, words):
+    """The base cannot be read then: its headers are not those that the files include."""
+    source = {"src/a.c": f'#include "{name}"\nstruct inner one;\n', "layoutlint.toml": RULES.replace('"s"', '"inner"').replace('"z"', '"b"'), ".gitignore": "build\n"}
+    commit(tmp_path, "wide", {**source, "src/inner.h": INNER % 64})
+    commit(tmp_path, "narrow", {"src/inner.h": INNER % 8})
+    database = [{"directory": str(tmp_path / "build"), "file": "all.c", "arguments": ["gcc", "-c", "all.c"]}]
+    write(tmp_path, {path: text.replace("TOP", str(tmp_path)) for path, text in files.items()})
+    write(tmp_path, {"build/compile_commands.json": json.dumps(database)})
+    done = run(*words, "build/compile_commands.json", cwd=tmp_path)
+    text = " ".join(done.stdout.split())
+    assert (done.returncode, "includes src/inner.h of the working tree" in text) == ({"diff": 3, "check": 1}[words[0]], True), text

@@ -53,6 +53,19 @@ def flags_for_copy(copy: TreeCopy, words: Iterable[str], folder: str) -> tuple[s
     return flags.replace_paths(words, lambda option, path: tuple(_places(copy, option, path)))
 
 
+def replaced_path(copy: TreeCopy, path: str) -> str | None:
+    """Return the path in the copy of a file that was found in the working tree; None for other files.
+
+    What git does not track leads there: by its text, or as a link.
+    """
+    around = tuple(f"{folder}{os.sep}" for folder in (copy.top, copy.generated) if folder is not None)
+    if os.pardir not in path and not path.startswith(around):
+        return None
+    real = files.real_path(path)
+    inside = _rebase(real, copy.top, copy.folder)
+    return inside if inside != real and files.is_file(inside) else None
+
+
 def with_absolute_build(words: Iterable[str]) -> tuple[str, ...]:
     """Return flags with the absolute path of the folder in which a kernel is built."""
     return tuple(f"O={os.path.abspath(word[2:])}" if word.startswith("O=") else word for word in words)

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from layoutlint.errors import ReadError
 from layoutlint.files import accesses
 from layoutlint.model.declared import StructDeclaration
-from layoutlint.model.reading import Reading, ReadOptions, Unread
+from layoutlint.model.reading import Reading, ReadOptions, TreeCopy, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.task import LIMITS_OF_INPUT, Failure
@@ -105,7 +105,9 @@ def _parse_confined(
     units: Sequence[Unit], wanted: Wanted, options: ReadOptions
 ) -> Iterator[tuple[int, ParsedUnit | Unread]]:
     """Parse each unit in a process within LIMITS."""
-    work = partial(_parse_unit, wanted=wanted, looks_for_hidden=options.finds_omissions)
+    work = partial(
+        _parse_unit, wanted=wanted, looks_for_hidden=options.finds_omissions, copy=options.copy
+    )
     for number, result in sandbox.run_each(work, units, options.jobs, LIMITS, PATIENCE):
         if isinstance(result, sandbox.WorkFailure):
             result = Unread(units[number].origin, f"libclang {result.how}")
@@ -116,11 +118,13 @@ def _parse_confined(
         yield number, result
 
 
-def _parse_unit(unit: Unit, wanted: Wanted, looks_for_hidden: bool) -> ParsedUnit | Unread:
+def _parse_unit(
+    unit: Unit, wanted: Wanted, looks_for_hidden: bool, copy: TreeCopy | None
+) -> ParsedUnit | Unread:
     printed = Messages() if accesses.active_log() is not None else None
     confine()
     try:
-        return parse.read(unit, wanted, looks_for_hidden, printed)
+        return parse.read(unit, wanted, looks_for_hidden, printed, copy)
     except ReadError as error:
         accesses.refuse(error.reason)
         return Unread.of_error(error)

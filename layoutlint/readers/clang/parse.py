@@ -11,7 +11,7 @@ from typing import Any
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.declared import StructDeclaration
-from layoutlint.model.reading import InputText
+from layoutlint.model.reading import InputText, TreeCopy
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field, Source, Struct
 from layoutlint.model.target import Target, target_named
@@ -20,6 +20,7 @@ from layoutlint.readers.clang import (
     builtin_headers,
     compiler_macros,
     compiler_variants,
+    copied_flags,
     cplusplus,
     cross_target,
     declarations,
@@ -166,11 +167,16 @@ class ParsedUnit(Record, frozen=True):
 
 
 def read(
-    unit: Unit, wanted: Wanted, looks_for_hidden: bool = False, printed: Messages | None = None
+    unit: Unit,
+    wanted: Wanted,
+    looks_for_hidden: bool = False,
+    printed: Messages | None = None,
+    copy: TreeCopy | None = None,
 ) -> ParsedUnit:
     """Parse a unit and return the requested structs; raises ReadError if libclang cannot parse it at all.
 
-    `printed` collects what libclang prints, if answers of the file system are logged.
+    `printed` collects what libclang prints, if answers of the file system are logged. `copy` is that of a
+    revision in which the unit is read, which must include nothing of the working tree.
     """
     if unit.text is None:
         refuse_endless(unit)
@@ -180,6 +186,8 @@ def read(
         passes = gcc_texts.MOST_PASSES
         while True:
             with parse_unit(lib, variant, printed, libclang.PREFERRED_OPTIONS) as handle:
+                if copy is not None:
+                    _refuse_working_tree(lib, handle, unit, copy)
                 blanked = _as_gcc(lib, handle, variant) if passes else None
                 if blanked is None:
                     return read_handle(
@@ -277,6 +285,19 @@ def read_handle(
         arrays, externs, variables, warnings, doubtful_macros,
         dependent, searched,
     )  # fmt: skip
+
+
+def _refuse_working_tree(lib: Any, handle: int, unit: Unit, copy: TreeCopy) -> None:
+    """Raise ReadError for a unit of a revision that includes files which the working tree has otherwise.
+
+    Files that git does not track lead there: generated headers, and sources that include others.
+    """
+    for file in libclang.included_files(lib, handle):
+        path = copied_flags.replaced_path(copy, libclang.file_name(lib, file))
+        if path is not None and files.read_all(path, _LARGEST) != libclang.contents(lib, handle, file):
+            name = os.path.relpath(path, copy.folder)
+            reason = f"a file that git does not track includes {name} of the working tree"
+            raise ReadError(unit.origin, f"{reason}, not that of the revision")
 
 
 def _losses(
