@@ -48,6 +48,9 @@ def progress_on_stderr(choice: bool | None) -> Progress:
 class _Progress:
     """Shows steps, and the last of them again while nothing else is shown."""
 
+    is_watched = False
+    """Whether a timer of the process shows steps."""
+
     def __init__(self, is_chosen: bool, is_terminal: bool) -> None:
         self._shows_steps, self._is_terminal = is_chosen or is_terminal, is_terminal
         self._start = time.monotonic()
@@ -90,6 +93,16 @@ class _Progress:
             signal.signal(signal.SIGALRM, self._on_time)
             signal.siginterrupt(signal.SIGALRM, False)  # no system call of libclang ends early
             signal.setitimer(signal.ITIMER_REAL, _SILENCE, _SILENCE)
+            _Progress.is_watched = True
+
+    @classmethod
+    def end(cls) -> None:
+        """Show no more: the output has begun, which somebody may read in a pager on the same terminal."""
+        if cls.is_watched:
+            import signal
+
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            cls.is_watched = False
 
     def _on_time(self, *_: object) -> None:
         with suppress(OSError):
@@ -149,12 +162,14 @@ def _is_muted() -> bool:
 
 def write(text: str) -> None:
     """Write text of several lines to stdout."""
+    _Progress.end()
     if not _is_muted():
         sys.stdout.write(text)
 
 
 def write_bytes(data: bytes) -> None:
     """Write bytes as they are to stdout; on a terminal as text without control characters but tabs."""
+    _Progress.end()
     if _is_muted():
         return
     if sys.stdout.isatty():
