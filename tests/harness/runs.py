@@ -111,6 +111,7 @@ def _serve(connection: socket.socket) -> NoReturn:
                 program.main()
             except _Ended as end:
                 status = end.status
+            signal.setitimer(signal.ITIMER_REAL, 0)  # a process that ends has no timer
             for number, handler in handlers.items():
                 if signal.getsignal(number) != handler:
                     signal.signal(number, handler)
