@@ -108,7 +108,7 @@ UNITS = {
     ),
     "a C++ unit": ("gcc -g -c a.c; cp b.c b.cc; g++ -c b.cc" + TWO, ""),
     "a C++ unit with another struct": (
-        "gcc -g -c a.c; cp b.c b.cc; g++ -g -std=c++14 -c b.cc" + TWO, "1 struct in units in C++ 14, which layoutlint does not read: q at b.cc:1",
+        "gcc -g -c a.c; cp b.c b.cc; g++ -g -std=c++14 -c b.cc" + TWO, "1 struct in units in C++ 14, which layoutlint does not read: q at b.cc:5",
     ),
     "OpenMP, which is linked with objects of its own": ("gcc -g -c a.c; gcc -g -c b.c; gcc -fopenmp a.o b.o -o out", ""),
     "global symbols only": ("gcc -g -c a.c; gcc -c b.c; gcc -Wl,--discard-all a.o b.o -o out", "1 function without debug information: f"),
