@@ -10,8 +10,7 @@ from layoutlint import files
 
 _MOST_LEVELS = 64
 _LARGEST_LINK = 1 << 12
-_OF_SUBMODULE = re.compile(rb"/\.git/modules/(?!.*/worktrees/)")
-"""In the link of a submodule to its repository; work trees have links that end in /worktrees/NAME."""
+_MODULES = re.compile(r"/modules(?=/)")
 
 
 def folders_around(path: str) -> tuple[str, ...]:
@@ -20,13 +19,8 @@ def folders_around(path: str) -> tuple[str, ...]:
     The search does not leave the git repository. Outside of one, it ends below the home folder, below `/`,
     and below folders that users share (`/tmp`), in which anybody could place a file for others.
     """
-    start = os.path.abspath(path)
-    start = start if files.is_folder(start) else os.path.dirname(start)
-    folders = list(_ancestors(start))
-    for number, folder in enumerate(folders):
-        if is_repository(folder):
-            return tuple(folders[: number + 1])
-    return tuple(_private_folders(folders))
+    around = _ancestors(path)
+    return _folders_in_repository(around) or tuple(_private_folders(around))
 
 
 def folders_of_input(path: str) -> tuple[str, ...]:
@@ -36,15 +30,9 @@ def folders_of_input(path: str) -> tuple[str, ...]:
     working folder or, if the input is not below it, its folder and the working folder; none that users share
     (`/tmp`), in which anybody could place a file for others.
     """
-    start = os.path.abspath(path)
-    start = start if files.is_folder(start) else os.path.dirname(start)
-    around = list(_ancestors(start))
-    for number, folder in enumerate(around):
-        if is_repository(folder):
-            return tuple(around[: number + 1])
-    here = os.getcwd()
-    near = around[: around.index(here) + 1] if here in around else [start, here]
-    return tuple(folder for folder in near if not files.is_shared_folder(folder))
+    around, here = _ancestors(path), os.getcwd()
+    near = around[: around.index(here) + 1] if here in around else [around[0], here]
+    return _folders_in_repository(around) or tuple(each for each in near if not files.is_shared_folder(each))
 
 
 def searched_folders(path: str) -> tuple[str, ...]:
@@ -56,13 +44,21 @@ def searched_folders(path: str) -> tuple[str, ...]:
     return folders if folders and is_repository(folders[-1]) else folders[:2]
 
 
-def _ancestors(folder: str) -> Iterator[str]:
-    for _ in range(_MOST_LEVELS):
-        yield folder
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return
-        folder = parent
+def _ancestors(path: str) -> list[str]:
+    """Return the folder of a path, or the folder that it is, and those around it, the innermost first."""
+    start = os.path.abspath(path)
+    folders = [start if files.is_folder(start) else os.path.dirname(start)]
+    while len(folders) < _MOST_LEVELS and (parent := os.path.dirname(folders[-1])) != folders[-1]:
+        folders.append(parent)
+    return folders
+
+
+def _folders_in_repository(folders: list[str]) -> tuple[str, ...]:
+    """Return folders up to the top of a git repository; none outside of one."""
+    for number, folder in enumerate(folders):
+        if is_repository(folder):
+            return tuple(folders[: number + 1])
+    return ()
 
 
 def _private_folders(folders: list[str]) -> Iterator[str]:
@@ -83,9 +79,21 @@ def is_repository(folder: str) -> bool:
     if not files.is_file(at):
         return files.is_folder(at)
     try:
-        return not _OF_SUBMODULE.search(files.read_start(at, _LARGEST_LINK))
+        link = os.fsdecode(files.read_start(at, _LARGEST_LINK)).removeprefix("gitdir:").strip()
     except OSError:
         return True
+    return not _is_of_submodule(os.path.join(folder, link))
+
+
+def _is_of_submodule(link: str) -> bool:
+    """Return whether a link leads to the repository of a submodule: below `modules` of another repository.
+
+    A work tree has a link that ends in `worktrees/NAME`, of a submodule too.
+    """
+    return any(
+        "/worktrees/" not in link[match.end() :] and files.is_file(f"{link[: match.start()]}/HEAD")
+        for match in _MODULES.finditer(link)
+    )
 
 
 def distance(start: str, folder: str) -> int:

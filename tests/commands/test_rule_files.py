@@ -316,11 +316,26 @@ def test_a_change(repository, before, change, expected, words):
     assert rules_by_input(repository, *words, "--all-findings") == expected
 
 
-def test_a_work_tree_of_a_repository_below_modules_is_no_submodule(tmp_path):
-    """Its rule files at the top count in its folders."""
-    top = tmp_path / "modules/p"
-    top.mkdir(parents=True)
-    rule = '[[rule]]\nid = "apart"\nstruct = "s"\nkind = "separate"\nfields = [["a"], ["b"]]\nwhy = "w"\n'
-    commit(top, "start", {"layoutlint.toml": rule, "net/s.h": "struct s { long a, b; };\n"})
-    git(top, "worktree", "add", "-q", str(tmp_path / "tree"))
-    assert run("check", "s.h", cwd=tmp_path / "tree/net").returncode == 1
+RULE_OF_TOP = '[[rule]]\nid = "apart"\nstruct = "s"\nkind = "separate"\nfields = [["a"], ["b"]]\nwhy = "w"\n'
+REPOSITORIES = {
+    # the commands of git, the folder in which the header is judged
+    "a work tree of a repository below modules": (("modules/p", "worktree add -q ../../tree"), "tree/net"),
+    "its files beside it, below modules": ((".", "clone -q --separate-git-dir modules/own modules/p tree"), "tree/net"),
+    "a submodule": (("top", "submodule add -q ../modules/p sub"), "top/sub/net"),
+    "a submodule of a work tree": (("top", "submodule add -q ../modules/p sub", "commit -qam sub", "worktree add -q ../tree", "-C ../tree submodule update -q --init"), "tree/sub/net"),
+    "a submodule of a repository beside its files": ((".", "clone -q --separate-git-dir own top tree", "-C tree submodule add -q ../modules/p sub"), "tree/sub/net"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REPOSITORIES)
+def test_where_a_repository_ends(tmp_path, name):
+    """The rules at the top count in each folder below it; a submodule belongs to the repository around it."""
+    (where, *commands), inside = REPOSITORIES[name]
+    rules = {"layoutlint.toml": RULE_OF_TOP}
+    for folder, of_top in (("modules/p", {} if "submodule" in name else rules), ("top", rules)):
+        (tmp_path / folder).mkdir(parents=True)
+        commit(tmp_path / folder, "start", {**of_top, "net/s.h": "struct s { long a, b; };\n"})
+    for command in commands:
+        git(tmp_path / where, *command.split())
+    done = run("check", "s.h", cwd=tmp_path / inside)
+    assert done.returncode == 1, done.stdout + done.stderr

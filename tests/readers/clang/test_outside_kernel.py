@@ -99,6 +99,12 @@ MAKEFILES = {
     "an included makefile": ({"Kbuild": "obj-m := nic.o\ninclude $(src)/own.mk\n", "own.mk": "ccflags-y := -DSIZE=4\n"}, "nic.h", 4),
     "one that it includes": ({"Kbuild": "obj-m := nic.o\ninclude $(M)/own.mk\n", "own.mk": "-include $(src)/in.mk\n", "in.mk": "ccflags-y := -DSIZE=4\n"}, "nic.h", 4),
     "includes in a circle": ({"Kbuild": "obj-m := nic.o\ninclude $(src)/own.mk\nccflags-y := -DSIZE=4\n", "own.mk": "include $(src)/Kbuild\n"}, "nic.h", 4),
+    "more included makefiles than are read": (
+        {"Kbuild": "obj-m := nic.o\nccflags-y := -DSIZE=4\n" + "".join(f"include $(src)/{n}.mk\n" for n in range(90)), **{f"{n}.mk": "X := 1\n" for n in range(90)}},
+        "nic.h", "Kbuild:66 has include $(src)/63.mk, which is not read"),
+    "included makefiles that all include all": (
+        {"Kbuild": "obj-m := nic.o\nccflags-y := -DSIZE=4\ninclude $(src)/0.mk\n", **{f"{n}.mk": "".join(f"include $(src)/{m}.mk\n" for m in range(40)) for n in range(40)}},
+        "nic.h", 4),
     "an included makefile that is missing": ({"Kbuild": "obj-m := nic.o\n-include $(src)/own.mk\nccflags-y := -DSIZE=4\n"}, "nic.h", 4),
     "an included makefile by a name that make computes": (
         {"Kbuild": "obj-m := nic.o\nccflags-y := -DSIZE=4\ninclude $(wildcard own.mk)\n"}, "nic.h", "Kbuild:3 has include $(wildcard, which is not read"),

@@ -44,7 +44,8 @@ _IS_READ = re.compile(r"-[DUI](?:[^\s$%]|\$\(\w+\))+")
 _UNREAD = "include of what is not read"
 """What stands for the variable of a line with what make reads and layoutlint does not."""
 _EVALUATED = re.compile(r"\$[({]eval\b")
-_MOST_DEEP = 8
+_MOST_INCLUDED = 64
+"""The most makefiles that are read for one folder."""
 _MODULE = ("M", "KBUILD_EXTMOD", "PWD")
 """Variables whose value is the folder of a module outside of the tree."""
 _OBJECTS = re.compile(r"^[ \t]*obj-(?:[my]\b|\$[({]CONFIG_)", re.MULTILINE)
@@ -208,7 +209,7 @@ class Makefiles(Record, dict=True):
 
     def _of_folder(self, folder: str, is_own: bool, stem: str) -> Added:
         path = self._makefile(folder)
-        lines = [] if path is None else [*self._lines_with_included(path, folder)]
+        lines = [] if path is None else [*self._lines_with_included(path, folder, set())]
         own = f"CFLAGS_{stem}.o"
         has_own = is_own and any(line.variable.endswith(f"_{stem}.o") for _, line in lines)
         key = folder, is_own, stem if has_own else ""
@@ -321,22 +322,26 @@ class Makefiles(Record, dict=True):
         return self._assignments[path]
 
     def _lines_with_included(
-        self, path: str, folder: str, above: tuple[str, ...] = ()
+        self, path: str, folder: str, seen: set[str]
     ) -> Iterator[tuple[str, Assignment]]:
-        """Yield the assignments of a folder's makefile, and of those that it includes by a known path."""
+        """Yield the assignments of a makefile, and once those of each that it includes by a known path."""
+        seen.add(path)
         if self._is_of_module(path) and (made := _EVALUATED.search(self._text(path))):
             number = self._text(path).count("\n", 0, made.start()) + 1
             yield path, Assignment(_UNREAD, made[0], number, True, True)
         for at, line in self._lines(path):
             yield at, line
-            if line.variable != make_lines.INCLUDE or line.is_taken is False or len(above) > _MOST_DEEP:
+            if line.variable != make_lines.INCLUDE or line.is_taken is False:
                 continue
             for word in line.value.split():
                 resolved = self._resolve(f"-I{word}", folder)
                 included = "" if resolved is None else resolved.removeprefix("-I")
-                if included not in ("", path, *above) and self._text(included):
-                    yield from self._lines_with_included(included, folder, (*above, path))
-                elif self._is_of_module(path) and (resolved is None or not word.startswith("$")):
+                if included in seen:
+                    continue
+                text = self._text(included) if included else ""
+                if text and len(seen) < _MOST_INCLUDED:
+                    yield from self._lines_with_included(included, folder, seen)
+                elif self._is_of_module(path) and (text or not included or not word.startswith("$")):
                     # A file that is missing by its whole path has no flags for make either.
                     yield at, replace(line, variable=_UNREAD, value=f"include {word}")
 
