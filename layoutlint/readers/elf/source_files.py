@@ -19,8 +19,12 @@ _SIZE_64, _INFO_64, _SIZE_32, _INFO_32 = 24, 4, 16, 12
 _OBJECT, _FUNCTION, _FILE, _THREAD = b"\x01", b"\x02", b"\x04", b"\x06"
 """st_info of local symbols: STB_LOCAL is 0 in the upper half."""
 _SECTION: Final = 3  # STT_SECTION
-_ALLOCATED: Final = 2  # SHF_ALLOC
-_LINK: Final = ".gnu_debuglink"
+_WITHOUT_CODE: Final = frozenset((
+    0, SYMBOLS, 3, NOTE, 18, 0x6FFF4C03, 0x6FFFFFF5, 0x70000003, 0x70000006, 0x7000000D, 0x7000002A,
+))  # fmt: skip
+"""Types of sections with nothing of a source: symbols, their names and numbers (SHT_NULL, SHT_STRTAB,
+SHT_SYMTAB_SHNDX), notes, SHT_LLVM_ADDRSIG, SHT_GNU_ATTRIBUTES, those of ARM and RISC-V, and SHT_MIPS_REGINFO,
+SHT_MIPS_OPTIONS and SHT_MIPS_ABIFLAGS."""
 _LONGEST: Final = 1 << 12
 
 
@@ -59,11 +63,11 @@ def source_files(image: Image) -> tuple[SourceFile, ...] | None:
 def is_empty_object(image: Image) -> bool:
     """Return whether an object file has neither code nor data: its source is empty after `#ifdef`.
 
-    Compilers write no debug information for it. Objects for link-time optimisation define a symbol, and
-    one with a debug file names that.
+    Compilers write no debug information for it. What has any other section is no such object: code for
+    link-time optimisation, or the name of a debug file.
     """
     if not image.is_relocatable or any(
-        header.size and header.type != NOTE and (header.flags & _ALLOCATED or header.name == _LINK)
+        header.size and header.type not in _WITHOUT_CODE and header.name != ".comment"
         for header in image.headers
     ):
         return False

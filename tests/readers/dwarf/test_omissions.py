@@ -207,11 +207,12 @@ def test_units(tmp_path, steps, expected):
 @pytest.mark.parametrize(("text", "flags", "is_empty"), [
     ("", "", True), ("typedef int never; int f(void); extern int x;", "-fPIC", True), ("int x;", "-fcommon", False),
     ("int x;", "", False), ("int f(void) { return 1; }", "", False), ("int f(void) { return 1; }", "-flto", False), ("", "-flto", False),
-    ('asm(".data; .byte 1");', "", False),
+    ('asm(".data; .byte 1");', "", False), ("int f(void) { return 1; }", "-flto strip", False), ("int f(void) { return 1; }", "-O1 strip", False),
 ])  # fmt: skip
 def test_an_object_without_debug_information(tmp_path, text, flags, is_empty):
     """An empty one is read: it defines nothing."""
-    done = run("check", build(tmp_path, f"gcc {flags} -c a.c -o out", a_c=text), "--pack", "generic")
+    more = "; strip out" if "strip" in flags else ""
+    done = run("check", build(tmp_path, f"gcc {flags.removesuffix(' strip')} -c a.c -o out{more}", a_c=text), "--pack", "generic")
     assert done.returncode == 3  # nothing was judged
     assert ("has neither code nor data" in done.stdout, "debug file" not in done.stdout) == (is_empty, is_empty)
 
