@@ -12,10 +12,10 @@ from layoutlint.readers.c_tokens import blank_out
 from layoutlint.sources.allocations.sources import source_files
 
 _LARGEST = 1 << 27
-_CALL = re.compile(
-    r"\b(\w{0,60}[Aa]lloc\w{0,60})\s{0,9}\([^();{}]{0,80}"
-    r"\bsizeof\s{0,9}\(\s{0,9}(?:struct\s{1,9})?(\w{1,100})\s{0,9}\)"
-)
+_SIZE = re.compile(r"\bsizeof\s{0,9}\(\s{0,9}(?:struct\s{1,9})?(\w{1,100})\s{0,9}\)")
+_CALL = re.compile(r"\b(\w{0,60}[Aa]lloc\w{0,60})\s{0,9}\([^();{}]{0,80}\Z")
+_LONGEST = 220
+"""The most characters of a call before the size."""
 
 
 class UndeclaredCall(Record, frozen=True):
@@ -43,8 +43,12 @@ def find(paths: tuple[str, ...], wanted: Callable[[str], bool]) -> UndeclaredCal
             text = files.read_all(path, _LARGEST).decode("latin-1")
         except OSError:  # the search for allocations reported it
             continue
-        for call in _CALL.finditer(blank_out(text)) if "lloc" in text else ():
-            if wanted(call[2]):
+        if not any(wanted(size[1]) for size in _SIZE.finditer(text)):
+            continue
+        code = blank_out(text)
+        for size in (each for each in _SIZE.finditer(code) if wanted(each[1])):
+            call = _CALL.search(code, max(0, size.start() - _LONGEST), size.start())
+            if call is not None:
                 line = 1 + text.count("\n", 0, call.start())
-                return UndeclaredCall(call[1], call[2], Source(path, line))
+                return UndeclaredCall(call[1], size[1], Source(path, line))
     return None
