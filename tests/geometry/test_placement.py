@@ -145,7 +145,7 @@ class TestInside:
         found = placement.embedded_placements(far, 1 << 12, 1)
         assert found is not None
         assert len(found.bases) == 1 << 12
-        assert process_time() - start < 5
+        assert process_time() - start < 20
 
 
 class TestRwSemaphore:
@@ -474,7 +474,7 @@ def test_no_size_that_an_input_can_claim_takes_long(kind, line_size):
     started = process_time()
     verdict = kind.check(context(judged, *accesses, line_size=line_size))
     assert verdict.outcome is not Outcome.UNKNOWN
-    assert process_time() - started < 5
+    assert process_time() - started < 20
 
 
 @pytest.mark.parametrize("gap", [0, 1, 61, 62, 63, 64, 65])

@@ -100,15 +100,20 @@ class Editor:
         """Close a document."""
         self.client.text_document_did_close(types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(name)))
 
-    def diagnostics(self, name: str, after: int = 0) -> list[types.Diagnostic]:
-        """Return the diagnostics of the last version of a document, once more than `after` lists have come."""
-        return self.wait(self._diagnostics(name, after))
+    def diagnostics(self, name: str, codes: list[str] | None = None) -> list[types.Diagnostic]:
+        """Return the diagnostics of the last version of a document; with `codes`, the first list that has exactly these.
 
-    async def _diagnostics(self, name: str, after: int) -> list[types.Diagnostic]:
+        What another document or file changed comes with `codes`: judgements that began before may publish any number of lists first.
+        """
+        return self.wait(self._diagnostics(name, codes))
+
+    async def _diagnostics(self, name: str, codes: list[str] | None) -> list[types.Diagnostic]:
         while True:
             lists = self.published.get(name, [])
-            if len(lists) > after and lists[-1].version == self._versions[name]:
-                return list(lists[-1].diagnostics)
+            if lists and lists[-1].version == self._versions[name]:
+                found = list(lists[-1].diagnostics)
+                if codes is None or [each.code for each in found] == codes:
+                    return found
             self._news.clear()
             await self._news.wait()
 

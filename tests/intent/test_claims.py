@@ -185,7 +185,7 @@ def test_rubbish_takes_no_time(line, tmp_path):
     (tmp_path / "long.h").write_text(f"{STALE}struct {lines}")
     started = process_time()
     found = claims.read([str(tmp_path)], [])
-    assert process_time() - started < 15
+    assert process_time() - started < 20
     assert "ended" in found.structs
 
 

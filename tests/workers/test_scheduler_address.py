@@ -123,4 +123,4 @@ def test_something_else_listens_there(tmp_path, protocol, answer, message):
     assert result.returncode == 3
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 60

@@ -52,7 +52,7 @@ def test_several_at_once():
     wanted = [(n + 2, f"ignore[r{n % 3}]") for n in range(0, 10_000, 2)] + [(10_002, "ignore[r0]"), (9, "ignore[r9]")]
     started = process_time()
     left, reasons = without_suppressions(text, wanted)
-    assert process_time() - started < 10
+    assert process_time() - started < 20
     assert reasons == {(10_002, "ignore[r0]"): "the text around it would change", (9, "ignore[r9]"): "its line has no comment with it"}
     kept = [f"\tlong a{n}; /* {n} */\n" if n % 2 == 0 else member for n, member in enumerate(members)]
     assert left == "struct s {\n" + "".join(kept) + "\tlong/* layoutlint: ignore[r0] why */z;\n};\n"

@@ -65,7 +65,7 @@ def test_what_does_not_end_declares_nothing(text: str):
 def test_a_long_text_takes_linear_time():
     start = time.perf_counter()
     what_is("missing", "enum e { A, B };\n" * 20_000 + "int f(int x) { return x; }\n" * 20_000 + "{" * 50_000)
-    assert time.perf_counter() - start < 5
+    assert time.perf_counter() - start < 20
 
 
 @pytest.mark.parametrize("way", ["a file", "standard input"])

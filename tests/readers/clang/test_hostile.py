@@ -85,7 +85,7 @@ def test_a_hostile_text_is_not_read_and_the_others_are_judged(text, reasons, wor
     (working_folder / "bad.h").write_text(text + STRUCT)
     started = time.monotonic()
     report = check(("bad.h", "good.h"), load(["rules.toml"]), (), Options())
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 60
     assert str(report.unread[0]) in [f"bad.h: {reason.format(here=working_folder)}" for reason in reasons]
     assert len(report.unread) == 1
     assert [(f.struct.origin, f.verdict.outcome.value) for f in report.kept_findings] == [("good.h", "kept")]
@@ -146,7 +146,7 @@ def test_a_header_that_flags_name_first(flag, file, working_folder):
     # Where there is no terminal, /dev/tty cannot be opened.
     assert output
     assert all("which is a pipe or a device" in one or "file not found" in one for one in output)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 60
 
 
 @pytest.mark.one_in(6)

@@ -115,7 +115,7 @@ def test_hostile_servers(program, name):
             done = show(word, server.url, **limits)
             assert done.returncode == 3
             assert message in done.stderr
-    assert time.monotonic() - begun < 15
+    assert time.monotonic() - begun < 60
 
 
 @pytest.mark.parametrize(("word", "environment", "status", "message"), [
