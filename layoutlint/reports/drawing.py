@@ -1,7 +1,11 @@
-"""Draws the cache lines of an object at one base, a character for each byte."""
+"""Draws the cache lines of an object at one base, a character for each byte.
+
+`draw` marks fields by letters, for a list beside it; `draw_names` writes their names.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from string import ascii_lowercase, ascii_uppercase
@@ -14,11 +18,13 @@ CELL = 8
 _ROW = 64
 """Bytes in one row; a longer line takes several rows."""
 _MOST_LINES = 12
+_LEAST_CUT = 3
+"""A name is cut at its front if more characters than this stay."""
 _ENDS = 3
 """Lines drawn at the start of a long field, besides its last line."""
 _Span = tuple[int, int, str]
 """First address, end address (exclusive), and the mark of these bytes."""
-OTHER, HOLE, OUTSIDE, UNLISTED = ".", "-", " ", "#"
+OTHER, HOLE, INSIDE, OUTSIDE, UNLISTED = ".", "-", "=", " ", "#"
 MOST_LISTED = 12
 """Fields that a report lists, each with its letter."""
 LETTERS = ascii_uppercase + ascii_lowercase
@@ -70,6 +76,66 @@ def draw(
         last = number
     if len(numbers) > most_lines:
         yield line("  ... (further lines are not drawn)")
+
+
+def draw_names(
+    layout: Layout, places: Sequence[Place], base: int, line_size: int, most_lines: int
+) -> Iterator[Line]:
+    """Draw the first lines that `places` touch, with their names: `line 0 [|head===|tail===|.......   ]`.
+
+    A `|` is the first byte of a field in `places`, or the byte behind one, and `=` follows its name; the
+    rest is as in `draw`.
+    """
+    sized = [place for place in places if place.bit_size is not None]
+    numbers = _line_numbers(sized, base, line_size)
+    head = f"  base {base} " if base else "  "
+    for number in numbers[:most_lines]:
+        for start in range(number * line_size, (number + 1) * line_size, _ROW):
+            text = _named_row(layout, sized, base, start, min(_ROW, line_size))
+            label = f"line {number}" if start == number * line_size else f"+{start - number * line_size}"
+            yield line((f"{head}{label:<7}", "dim"), "[", *_color_runs(text), "]")
+            head = " " * len(head)
+    if len(numbers) > most_lines:
+        yield line(f"{head}...")
+
+
+def _color_runs(text: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    for style, run in groupby(text, key=lambda cell: cell[1]):
+        yield "".join(character for character, _ in run), style
+
+
+def _named_row(
+    layout: Layout, places: Sequence[Place], base: int, start: int, length: int
+) -> list[tuple[str, str]]:
+    """Return a character with its style for each byte of a row."""
+    marks = dict(zip((place.path for place in places), LETTERS * len(places), strict=False))
+    neighbours = layout.fields_touching(start - base, start - base + length)
+    background = ((base + place.offset, base + place.end, OTHER) for place in neighbours)
+    spans = _layers(layout, places, {place.path: OUTSIDE for place in places}, base)
+    cells = [(mark, "") for mark in _row((spans[0], *background), start, length)]
+    names = _short_names(places)
+    for place in sorted(places, key=lambda place: -(place.size or 0)):
+        size = (place.size or 0) if not place.is_empty else 0
+        first = base + place.offset - start
+        text = f"|{names[place.path]}"
+        for at in range(max(first, 0), min(first + size, length)):
+            cells[at] = text[at - first : at - first + 1] or INSIDE, style_of(marks[place.path])
+        if size and 0 <= first + size < length and cells[first + size][0] in (OTHER, HOLE, OUTSIDE):
+            cells[first + size] = "|", ""
+    return cells
+
+
+def _short_names(places: Sequence[Place]) -> dict[str, str]:
+    """Return the last part of each path, cut to its field; at the front if others begin alike."""
+    names = {place.path: place.path.rpartition(".")[2] for place in places}
+    room = {place.path: max((place.size or 0) - 1, 0) for place in places}
+    starts = Counter(name[: room[path]] for path, name in names.items())
+    return {
+        path: f"~{name[len(name) - room[path] + 1 :]}"
+        if len(name) > room[path] > _LEAST_CUT and starts[name[: room[path]]] > 1
+        else name
+        for path, name in names.items()
+    }
 
 
 def _line_numbers(places: Iterable[Place], base: int, line_size: int) -> list[int]:

@@ -362,7 +362,7 @@ class TestReports:
         words = ("check", "s.h", "--rules", "rules.toml", "--baseline", BASE)
         text = run(*words, cwd=tmp_path).stdout
         assert "baseline base.toml: 1 new, 0 worse, 2 known, 1 no longer needed" in text
-        assert "-v shows 2 known findings" in text
+        assert "-v shows offsets, evidence and 2 known findings" in text
         assert ("small (size)" in text, "apart (separate)" in text) == (True, False)
         assert "apart (separate)" in run(*words, "-v", cwd=tmp_path).stdout
         for format_ in ("concise", "github", "gitlab", "markdown", "checkstyle", "rdjson"):

@@ -362,7 +362,7 @@ class TestHolding:
         "the record of a name": (f"{GONE},\n", "", 3, "l.json chooses it, and has no layout of it"),
         "the record of a pattern's": (f"{GONE},\n", GONE.replace('"size": 4, "align": 4, "file"', '"embedded": true, "file"', 1) + ",\n", 3, "struct gone is unknown"),
         "the name of a record": ('"gone", ', "", 3, "`struct gone`: `chosen` does not name it"),
-        "the file of a record": ('"struct queue_a", "aggregate": "struct"', '"struct queue_a", "aggregate": "struct", "file": "other.h"', 1, "struct queue_a is broken"),
+        "the file of a record": ('"struct queue_a", "aggregate": "struct"', '"struct queue_a", "aggregate": "struct", "file": "other.h"', 1, "error: struct queue_a: differs from l.json"),
     }  # fmt: skip
 
     @pytest.mark.parametrize("loss", LOST)

@@ -22,7 +22,7 @@ LATIN = b"/* \xe9 */ struct q { long a; char \x70ad[64]; long b; };\n"
 
 CASES = {
     # the text, the arguments after `check`, exit status, what is said
-    "broken": (TEXT, ["-", "--rules", "r.toml"], 1, "--> <stdin>:2 in <stdin>"),
+    "broken": (TEXT, ["-", "--rules", "r.toml"], 1, "<stdin>:2: error: struct q: `a` and `b` share a line [apart]"),
     "kept by a flag": (TEXT, ["-", "--rules", "r.toml", "--", "-UX", "-DPAD=64"], 0, "1 kept"),
     "kept by an option": (TEXT, ["-", "-DPAD=64", "--rules", "r.toml"], 0, "1 kept"),
     "a folder of headers": (TEXT.replace("pad.h", "other.h"), ["-", "-Isub", "--rules", "r.toml"], 0, "1 kept"),

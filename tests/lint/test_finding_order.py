@@ -25,7 +25,7 @@ ORDERS = {
     "an error before a note, also if it is accepted": ([("n", BROKEN, "note"), ("a", BROKEN, "error")], ("--baseline", "a"), "a n"),
 }
 FORMATS = {
-    "concise": r"\[(\w+)\]$", "text": r"^(?:known )?(?:error|warning|note): (\w+)", "markdown": r"^\| \w+ \| `(\w+)`",
+    "concise": r"\[(\w+)\]$", "text": r"^\S+: (?:error|warning|note): .* \[(\w+)\]$", "markdown": r"^\| \w+ \| `(\w+)`",
     "sarif": r'"ruleId": "(\w+)"', "json": "",
 }  # fmt: skip
 
@@ -46,7 +46,8 @@ def test_what_comes_first(tmp_path, rows, options, expected):
 
 
 def list_rules(folder, name, options):
-    printed = run("check", "s.h", "--rules", "r.toml", *options, "--format", name, cwd=folder).stdout
+    verbose = ("-v",) if name == "text" and "--baseline" not in options else ()
+    printed = run("check", "s.h", "--rules", "r.toml", *options, "--format", name, *verbose, cwd=folder).stdout
     if name == "json":
         return [each["rule"] for each in json.loads(printed)["findings"]]
     return re.findall(FORMATS[name], printed, re.MULTILINE)

@@ -222,7 +222,7 @@ def test_the_text_shows_three_and_counts_the_others(tmp_path):
     (tmp_path / "r.toml").write_text(APART + table('"c*"', "line", op="hot-read"))
     done = run("check", tmp_path / "a.c", "--rules", tmp_path / "r.toml", "-v")
     words = " ".join(done.stdout.split())
-    assert done.stdout.count("error: r (separate)") == 3
+    assert done.stdout.count("rule: r (separate)") == 3
     assert "17 more places of struct sem: struct c3 around sem broken; struct c4 around sem broken" in words
     assert "and 9 more, which `--format json` has" in words
     assert "error r struct sem in 20 of its 21 places: 20 broken" in words

@@ -12,7 +12,7 @@ from layoutlint.judgement.finding import BaselineUse, Finding, Report, State, Un
 from layoutlint.judgement.messages import describe_definition, finding_message
 from layoutlint.judgement.origin import EvidenceUse
 from layoutlint.judgement.verdict import WORST_FIRST
-from layoutlint.phrases import quantity
+from layoutlint.phrases import first_few, quantity
 from layoutlint.reports.check import builds
 from layoutlint.reports.finding_phrases import (
     baseline_tally,
@@ -92,17 +92,15 @@ def _subject(group: tuple[Finding, ...]) -> str:
 def summary(report: Report, width: int, detail: Detail, shortened: int) -> Iterator[Line]:
     """Yield a line for each kept rule, the inputs, coverage, failures, and the result.
 
-    `shortened` is the number of findings that were printed without drawings and evidence.
+    `shortened` is the number of findings that were printed without offsets and evidence.
     """
-    hidden = [f"drawings, placements and evidence of {shortened:,} findings"] if shortened else []
+    hidden = ["offsets", "evidence"] if shortened else []
     if detail is Detail.VERBOSE and len(report.findings) >= _INDEX_FROM:
         yield from _section(
             "findings", (_index_line(group, report) for group in group_findings(report.findings))
         )
-    known = sum(finding.state is State.KNOWN for finding in report.findings)
-    of_revision = report.baseline is not None and report.baseline.command
-    if known and detail is not Detail.VERBOSE and not of_revision:
-        hidden.append(quantity(known, "known finding"))
+    if detail is not Detail.VERBOSE:
+        hidden += _accepted_findings(report)
     if detail is not Detail.QUIET:
         yield from _lists(report, width, detail, hidden)
     yield from _failures(report, width, detail, hidden)
@@ -111,11 +109,23 @@ def summary(report: Report, width: int, detail: Detail, shortened: int) -> Itera
     yield from _baseline(report, width, detail)
     for used in report.evidence:
         yield from paragraph(f"evidence {used.file}: ", _evidence_use(used), width)
-    if hidden:
+    words, more = tally(report), f"; -v shows {_join_texts(hidden)}" if hidden else ""
+    if len(words) + len(more) > width:
         yield from paragraph("-v shows ", _join_texts(hidden), width, "dim")
+        more = ""
     style = "bold green" if report.exit_status == 0 and not report.findings else "bold red"
-    yield line((tally(report), "bold"))
+    yield line((words, "bold"), (more, "dim"))
     yield line((f"exit {report.exit_status}: {exit_meaning(report)}", style))
+
+
+def _accepted_findings(report: Report) -> Iterator[str]:
+    """Yield the numbers of findings that people accept, unless a line on a revision has them."""
+    suppressed = sum(finding.suppressed is not None for finding in report.findings)
+    known = sum(finding.state is State.KNOWN for finding in report.findings)
+    if suppressed:
+        yield quantity(suppressed, "suppressed finding")
+    if known and not (report.baseline is not None and report.baseline.command):
+        yield quantity(known, "known finding")
 
 
 def _evidence_use(used: EvidenceUse) -> str:
@@ -151,9 +161,12 @@ def _revision(base: BaselineUse, report: Report, width: int, detail: Detail) -> 
 
 def _lists(report: Report, width: int, detail: Detail, hidden: list[str]) -> Iterator[Line]:
     """Yield kept rules, inputs and coverage; add the lists that are too long to `hidden`."""
-    yield from _section("kept", _kept_rules(report, width, detail, hidden))
-    yield from _section("inputs", _inputs(report, width, detail, hidden))
-    yield from _section("coverage", _coverage(report, width, detail, hidden))
+    is_full = detail is Detail.VERBOSE
+    section = _section if is_full else _dense_section
+    yield from section("kept", _kept_rules(report, width, detail, hidden))
+    yield from section("inputs", _inputs(report, width, detail, hidden))
+    if is_full or report.readings or not report.unread:
+        yield from section("coverage", _coverage(report, width, detail, hidden))
 
 
 def _short(rows: Sequence[T], noun: str, detail: Detail, hidden: list[str]) -> Sequence[T]:
@@ -182,7 +195,8 @@ def _failures(report: Report, width: int, detail: Detail, hidden: list[str]) -> 
         gaps = [part for part in report.coverage.not_covered if part.rules]
         yield from _section("not covered", _wrap_texts("  ", gaps, width, "magenta"))
     unread = _beginning(report.unread, "more unread input", detail, hidden)
-    yield from _section("not read", _wrap_texts("  ", unread, width, "magenta"))
+    section = _section if detail is Detail.VERBOSE else _dense_section
+    yield from section("not read", _wrap_texts("  ", unread, width, "magenta"))
 
 
 def _wrap_texts(label: str, texts: Iterable[object], width: int, style: str = "") -> Iterator[Line]:
@@ -197,6 +211,12 @@ def _section(title: str, rows: Iterable[Line]) -> Iterator[Line]:
         yield line((title, "bold"))
         yield from content
         yield line()
+
+
+def _dense_section(title: str, rows: Iterable[Line]) -> Iterator[Line]:
+    """Yield rows with a heading in front of the first one; nothing if there are no rows."""
+    for number, row in enumerate(rows):
+        yield row if number else line((f"{title}:", "bold"), *((row[0][0][1:], row[0][1]), *row[1:]))
 
 
 def _index_line(group: tuple[Finding, ...], report: Report) -> Line:
@@ -217,7 +237,12 @@ def _kept_rules(report: Report, width: int, detail: Detail, hidden: list[str]) -
     """Yield a line for each kept rule, with what it tolerates; of a long list only the tolerant rules."""
     groups = group_findings(report.kept_findings)
     tolerant = [group for group in groups if any(map(_is_tolerant, group))]
-    for group in _short(groups, "kept rule", detail, hidden) or tolerant[:_MOST_LISTED]:
+    shown = _short(groups, "kept rule", detail, hidden)
+    if tolerant and not shown:
+        names = dict.fromkeys(group[0].rule.id for group in tolerant)
+        text = f"although they fail in some placements, which they tolerate: {first_few(list(names))}"
+        yield from paragraph("  ", text, width)
+    for group in shown:
         yield _kept_line(group, report)
         tolerated = list(filter(_is_tolerant, group))
         for one in tolerated[:1]:

@@ -1,7 +1,8 @@
 """Format `text`: a report for people, with drawings of the cache lines.
 
-A report that is long is short by default: many findings without drawings and evidence, and long lists as
-their number. Whatever decides the exit status is always printed.
+By default, a finding is what is wrong, why it matters, a drawing if there are few findings, and what to do;
+notes are named beside findings that fail the run, and long lists counted. Whatever decides the exit status is
+always printed, and `-v` prints the rest.
 """
 
 from __future__ import annotations
@@ -17,18 +18,25 @@ from layoutlint.judgement.origin import origin_sentences
 from layoutlint.judgement.rule import RULE_FILE, Rule, Severity
 from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.model.build import Build
+from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
+from layoutlint.phrases import quantity
 from layoutlint.reports import drawing, styled
 from layoutlint.reports.check.builds import heading, other_messages
+from layoutlint.reports.check.headline import headline, other_clauses, outcome_line
 from layoutlint.reports.check.summary import SHOWN, Detail, group_findings, summarize_others, summary
-from layoutlint.reports.finding_phrases import order, outcome, rank_reason, share, subject
+from layoutlint.reports.finding_phrases import order, outcome, rank_reason
 from layoutlint.reports.layout_phrases import defining_files
 from layoutlint.reports.styled import Line, line, paragraph
 
 WIDTH = 100
 _LEAST_WIDTH = 60
-_MOST_IN_FULL = 3
-"""The number of findings up to which each is printed with a drawing and its evidence."""
+_MOST_DRAWN = 3
+"""The number of findings up to which each is printed with a drawing by default."""
+_MOST_LINES = 2
+"""The lines of a drawing that are printed by default."""
+_MOST_NOTES = 5
+_MOST_WORDS_OF_WHY = 30
 _MOST_PADDED = 40
 """The maximal width of the column of field paths."""
 
@@ -93,50 +101,94 @@ def _statistics_table(findings: Iterable[Finding]) -> Iterator[Line]:
 
 
 def _lines(report: Report, width: int, detail: Detail, statistics: bool) -> Iterator[Line]:
-    shown = [f for f in report.findings if f.state is not State.KNOWN or detail is Detail.VERBOSE]
-    groups = group_findings(shown)
+    is_full = detail is Detail.VERBOSE
+    shown = [finding for finding in report.findings if is_full or not finding.is_accepted]
+    notes = [] if is_full else _notes_beside_others(shown)
+    groups = group_findings(finding for finding in shown if finding not in notes)
     number = sum(len(group[:SHOWN]) for group in groups)
-    is_short = number > _MOST_IN_FULL and detail is not Detail.VERBOSE
     if statistics:
         yield from _statistics_table(report.findings)
     else:
-        shows_acceptance = detail is Detail.VERBOSE or (detail is Detail.NORMAL and number == 1)
+        show = _Shown(report, width, is_full, number <= _MOST_DRAWN, is_full or number == 1)
         for group in groups:
-            yield from _group(group, report, is_short, width, shows_acceptance)
-    yield from summary(report, width, detail, shortened=number if is_short and not statistics else 0)
+            yield from _group(group, show, detail)
+        yield from _notes(notes, width)
+    yield from summary(report, width, detail, shortened=0 if is_full or statistics else number)
 
 
-def _group(
-    group: tuple[Finding, ...], report: Report, is_short: bool, width: int, shows_acceptance: bool
-) -> Iterator[Line]:
+def _notes_beside_others(findings: list[Finding]) -> list[Finding]:
+    """Return the notes if there are other findings, which decide the exit status."""
+    notes = [finding for finding in findings if finding.rule.severity is Severity.NOTE]
+    return notes if len(notes) < len(findings) else []
+
+
+def _notes(notes: list[Finding], width: int) -> Iterator[Line]:
+    """Yield the rules of notes in a line; nothing without notes."""
+    ids = list(dict.fromkeys(finding.rule.id for finding in notes))
+    if not ids:
+        return
+    more = f" and {len(ids) - _MOST_NOTES} more" if len(ids) > _MOST_NOTES else ""
+    label = f"{quantity(len(notes), 'note')} (-v): "
+    yield from paragraph(label, f"{', '.join(ids[:_MOST_NOTES])}{more}", width)
+
+
+class _Shown(Record, frozen=True):
+    """How findings are printed."""
+
+    report: Report
+    width: int
+    is_full: bool
+    """Whether all that is known of a finding is printed."""
+    draws: bool
+    """Whether lines are drawn."""
+    shows_acceptance: bool
+
+    @property
+    def builds(self) -> tuple[Build, ...]:
+        """The builds of the report."""
+        return self.report.builds
+
+
+def _group(group: tuple[Finding, ...], show: _Shown, detail: Detail) -> Iterator[Line]:
     for finding in group[:SHOWN]:
-        yield from _finding(finding, report, is_short, width)
-        if shows_acceptance:
+        yield from _finding(finding, show)
+        if show.shows_acceptance and detail is not Detail.QUIET:
             from layoutlint.reports.check import acceptance  # few reports show it
 
             yield from acceptance.acceptance_lines(finding)
         yield line()
     if len(group) > SHOWN:
-        yield from paragraph("  ", summarize_others(group, group[SHOWN:]), width)
+        yield from paragraph("  ", summarize_others(group, group[SHOWN:]), show.width)
         yield line()
 
 
-def _finding(finding: Finding, report: Report, is_short: bool, width: int) -> Iterator[Line]:
-    rule, builds = finding.rule, report.builds
-    severity = (rule.severity.value, SEVERITY_STYLES[rule.severity])
-    yield line(severity, ": ", (rule.id, "bold"), f" ({rule.kind.name})")
-    yield from _location(finding, width)
-    yield from _outcome(finding, builds, width)
+def _finding(finding: Finding, show: _Shown) -> Iterator[Line]:
+    width = show.width
+    yield _headline(finding)
+    yield from _outcome(finding, show)
     if finding.suppressed is not None:
         yield from paragraph("  suppressed: ", finding.suppressed, width)
     if finding.expired is not None:
         yield from paragraph("  suppression expired: ", finding.expired, width)
     if finding.state is not None:
-        yield from paragraph("  ", _comparison(finding.state, report.baseline), width)
-    if not is_short:
+        yield from paragraph("  ", _comparison(finding.state, show.report.baseline), width)
+    if show.is_full:
         yield line()
         yield from _geometry(finding, width)
-    yield from _words(finding, builds, is_short, width)
+    yield from _words(finding, show)
+
+
+def _headline(finding: Finding) -> Line:
+    """Return `FILE:LINE: SEVERITY: what is wrong [RULE]`, in one line for editors and grep."""
+    severity = finding.rule.severity
+    return line(
+        (str(finding.place), "cyan"),
+        ": ",
+        (severity.value, SEVERITY_STYLES[severity]),
+        ": ",
+        (headline(finding), "bold"),
+        (f" [{finding.rule.id}]", "dim"),
+    )
 
 
 def _comparison(state: State, base: BaselineUse | None) -> str:
@@ -146,55 +198,69 @@ def _comparison(state: State, base: BaselineUse | None) -> str:
     return f"baseline: {_STATES[state]}"
 
 
-def _outcome(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterator[Line]:
+def _outcome(finding: Finding, show: _Shown) -> Iterator[Line]:
+    """Yield the outcome over placements or builds, and the inputs with the struct if they are several."""
     verdict = finding.verdict
-    style = STYLES[verdict.outcome]
     if finding.builds:
-        yield from paragraph(
-            f"  {subject(finding)} is ", summarise_builds(finding.builds, builds), width, style
-        )
-        return
-    yield line("  ", subject(finding), " is ", (outcome(finding), style), _frequency(verdict))
+        words = summarise_builds(finding.builds, show.builds)
+        yield from paragraph("  ", words, show.width, STYLES[verdict.outcome])
+    if words := outcome_line(finding, with_pairs=not show.is_full):
+        yield from paragraph("  ", words, show.width, STYLES[verdict.outcome])
+    inputs = {reading.path for reading in show.report.readings}
+    if finding.input and (show.is_full or finding.also or len(inputs) > 1):
+        yield from paragraph("  in: ", defining_files(finding.files), show.width)
 
 
-def _location(finding: Finding, width: int) -> Iterator[Line]:
-    """Yield the source, and the inputs in which it was found, in one line if they fit."""
-    place, inputs = str(finding.place), f"in {defining_files(finding.files)}" if finding.input else ""
-    if 7 + len(place) + len(inputs) <= width:
-        yield line("  --> ", (place, "cyan"), f" {inputs}")
-    else:
-        yield line("  --> ", (place, "cyan"))
-        yield line(f"      {inputs}")
-
-
-def _frequency(verdict: Verdict) -> str:
-    """Return where a rule fails: ` in 2 of 8 placements (bases 0, 56)`."""
-    shares = share(verdict)
-    if not shares:
-        return ""
-    if len(verdict.bases) == verdict.total or verdict.orders is not None:
-        return f" {shares}"
-    return f" {shares} (base{'s' if len(verdict.bases) > 1 else ''} {', '.join(map(str, verdict.bases))})"
-
-
-def _words(finding: Finding, builds: tuple[Build, ...], is_short: bool, width: int) -> Iterator[Line]:
-    rule = finding.rule
+def _words(finding: Finding, show: _Shown) -> Iterator[Line]:
+    rule, width = finding.rule, show.width
     first = finding.builds[0][1] if finding.builds else finding
-    yield from paragraph("  what: ", finding_message(first), width)
-    yield from other_messages(finding, builds, width)
-    if not is_short:
+    if show.is_full:
+        yield from paragraph("  rule: ", f"{rule.id} ({rule.kind.name})", width)
+        yield from paragraph("  what: ", finding_message(first), width)
+    elif more := other_clauses(finding):
+        yield from paragraph("  also: ", more, width)
+    yield from other_messages(finding, show.builds, width)
+    if show.is_full or show.draws:
         yield from _basis(finding, width)
     if rule.states_why:
-        yield from paragraph("  why: ", rule.why, width)
+        why = rule.why if show.is_full else _shorten(rule.why, _MOST_WORDS_OF_WHY)
+        yield from paragraph("  why: ", why, width)
     must_fix_rule = first.verdict.is_missing_field and finding.place != rule.source
-    if must_fix_rule or (rule.by != RULE_FILE and not is_short):
+    if must_fix_rule or (rule.by != RULE_FILE and (show.is_full or show.draws)):
         yield from paragraph("  stated by: ", rule.origin, width)
-    if not is_short:
+    if show.is_full:
         yield from _evidence(rule, width)
+    elif show.draws:
+        yield from _drawing(finding)
     for text in origin_sentences(finding):
         yield from paragraph("  ", text, width)
     if advice := finding_advice(finding):
         yield from paragraph("  to do: ", advice, width, "bold")
+
+
+def _shorten(text: str, most: int) -> str:
+    """Return a text cut to a number of words."""
+    words = text.split(" ")
+    return text if len(words) <= most else f"{' '.join(words[:most])} ... (-v)"
+
+
+def _drawing(finding: Finding) -> Iterator[Line]:
+    """Yield the lines of the fields of a verdict at the witness base, with their names."""
+    drawn = _picture(finding)
+    if drawn is not None and finding.verdict.evidence:
+        struct, base, line_size = drawn
+        layout = cached_layout(struct)
+        yield from drawing.draw_names(layout, finding.verdict.evidence, base, line_size, _MOST_LINES)
+
+
+def _picture(finding: Finding) -> tuple[Struct, int, int] | None:
+    """Return the struct of a drawing, its base and the line size; None if it has no layout."""
+    verdict, struct = finding.verdict, finding.struct
+    if verdict.orders is not None:
+        struct = verdict.orders.shown
+    if struct is None or struct.bit_size is None:
+        return None
+    return struct, verdict.witness or 0, verdict.line_size or struct.target.line_size
 
 
 def _basis(finding: Finding, width: int) -> Iterator[Line]:
@@ -214,19 +280,16 @@ def _evidence(rule: Rule, width: int) -> Iterator[Line]:
 
 def _geometry(finding: Finding, width: int) -> Iterator[Line]:
     """Yield the fields of a verdict, and a drawing of their lines at the witness base."""
-    verdict, struct = finding.verdict, finding.struct
+    verdict, drawn = finding.verdict, _picture(finding)
     if not verdict.evidence:
         return
-    if verdict.orders is not None:
-        struct = verdict.orders.shown
     if finding.builds:
         yield heading(finding)
     yield from _fields(verdict.evidence, width)
     yield line()
-    if struct is None or struct.bit_size is None:
+    if drawn is None:
         return
-    base = verdict.witness or 0
-    line_size = verdict.line_size or struct.target.line_size
+    struct, base, line_size = drawn
     yield from paragraph("  ", _caption(struct, verdict, base, line_size), width)
     yield from drawing.draw(cached_layout(struct), verdict.evidence, base, line_size, width)
     yield line()

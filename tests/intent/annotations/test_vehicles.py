@@ -375,7 +375,7 @@ def test_what_matches_nothing_counts_when_asked_for(tmp_path):
     text = "/* layoutlint: size(max=64) */\nstruct s {\n\tlong a;\n\tlong b; /* layoutlint: ignore[x] why */\n};\n"
     output = [check_text(tmp_path, text, *more) for more in ((), ("--unused",))]
     assert [done.returncode for done in output] == [0, 1]
-    assert "the suppression at made.c:4 is unused" in output[0].stdout
+    assert "made.c:4: note: `ignore[x]` at `b` of s suppresses no finding [unused" in output[0].stdout
     assert "1 unused, 1 kept" in output[0].stdout
 
 

@@ -18,6 +18,7 @@ from layoutlint.reports.check.summary import Detail
 from tests.harness.build import context, member, struct
 from tests.reports.sample import APART, CLEAN, FINDINGS, MATRIX, NODE, REPORT, make_finding
 
+HEADLINE = re.compile(r"\S+:\d+: (error|warning|note): ")
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 MANY = replace(
     REPORT,
@@ -49,22 +50,39 @@ def test_text(name, report, detail, golden):
     golden(name, text.render(report, detail=detail))
 
 
-def test_three_findings_are_printed_in_full_and_four_in_short():
-    full, short = (text.render(replace(REPORT, findings=FINDINGS[:number])) for number in (3, 4))
-    assert ("line 0  |" in full, "line 0  |" in short) == (True, False)
-    assert "drawings, placements and evidence of 4 findings" in short
-    assert "-v shows" not in text.render(replace(REPORT, findings=FINDINGS[:3]))
+def test_three_findings_are_drawn_and_four_are_not():
+    three, four = (text.render(replace(REPORT, findings=FINDINGS[:1] * number)) for number in (3, 4))
+    assert ("  line 0 [" in three, "  line 0 [" in four) == (True, False)
+    assert "; -v shows offsets and evidence" in three
+
+
+def test_notes_are_named_beside_what_fails():
+    """Alone they are printed as other findings."""
+    beside, alone = (text.render(replace(REPORT, findings=findings)) for findings in (FINDINGS[1:3] * 2, FINDINGS[2:3] * 2))
+    assert "\n2 notes (-v): gone-apart\n" in beside
+    assert ": note: " not in beside
+    assert alone.count(": note: unknown: struct gone is in none of the inputs [gone-apart]\n") == 2
 
 
 def test_nothing_is_only_in_the_short_report():
     """What is folded is counted, and -v has it."""
     verbose = text.render(LONG, detail=Detail.VERBOSE, width=1000)
     short = text.render(LONG, width=1000)
-    added = [row for row in short.splitlines() if row not in verbose.splitlines()]
+    rows = [re.sub("^(kept|inputs|coverage|not read):", " ", row) for row in short.splitlines() if not row.startswith("  line ")]
+    added = [row for row in rows if row.partition(": `")[0] not in verbose]
     assert added == [
-        "-v shows drawings, placements and evidence of 4 findings, 6 kept rules, 1 more input, 6 unresolved names, "
-        "7 skipped rules, 1 more uncovered part, 6 harmless uncovered parts and 1 more unread input"
+        "1 note (-v): gone-apart",
+        "2 broken, 1 at-risk, 1 unknown, 6 kept, 6 not read, 6 not covered (1 suppressed); "
+        "-v shows offsets, evidence, 1 suppressed finding, 6 kept rules, 1 more input, 6 unresolved names, 7 skipped rules, "
+        "1 more uncovered part, 6 harmless uncovered parts and 1 more unread input"
     ]
+
+
+def test_a_long_list_of_kept_rules_names_those_that_tolerate():
+    (kept, *_) = REPORT.kept_findings
+    tolerant = replace(kept, verdict=replace(APART_VERDICT, outcome=Outcome.KEPT, tolerance=1.0))
+    rendered = text.render(replace(CLEAN, kept_findings=(*(kept,) * 6, tolerant)))
+    assert "kept: although they fail in some placements, which they tolerate: chunk-base\n" in rendered
 
 
 @pytest.mark.parametrize("detail", Detail)
@@ -85,9 +103,9 @@ def test_quiet_prints_nothing_if_nothing_is_wrong():
 def test_a_kept_rule_states_what_it_tolerates():
     (kept, *_) = REPORT.kept_findings
     tolerant = replace(kept, verdict=replace(APART_VERDICT, outcome=Outcome.KEPT, tolerance=1.0))
-    for others in ((), (kept,) * 6):  # a long list is printed with -v only
+    for others, detail in (((), Detail.NORMAL), ((kept,) * 6, Detail.VERBOSE)):
         report = replace(CLEAN, kept_findings=(*others, tolerant))
-        rendered = text.render(report, width=1000)
+        rendered = text.render(report, width=1000, detail=detail)
         assert f"    tolerated: {APART_VERDICT.message}; the rule tolerates 100.0% of the placements\n" in rendered
         assert FORMATS["junit"](report).count(f"{APART_VERDICT.message}; the rule tolerates") == 1
 
@@ -114,7 +132,7 @@ ANNOTATED = [
 def test_the_place_of_an_annotation_is_printed_once(why, reasons):
     source = APART.source
     of_rule = replace(APART, by="annotation", why=why, evidence=(f"annotation at {source}",))
-    rendered = text.render(replace(REPORT, findings=(make_finding(of_rule, NODE),), kept_findings=()))
+    rendered = text.render(replace(REPORT, findings=(make_finding(of_rule, NODE),), kept_findings=()), detail=Detail.VERBOSE)
     labels = ("  why: ", "  stated by: ", "  evidence: ")
     assert [row.strip() for row in rendered.splitlines() if row.startswith(labels)] == [
         *reasons, f"stated by: annotation at {source}",
@@ -133,14 +151,15 @@ def test_text_is_wrapped_at_any_width(report, width):
 def test_a_row_has_a_cell_for_each_byte_of_a_line():
     of_struct = struct("pair", 128, member("a", 0, 8), member("b", 64, 8))
     verdict = replace(APART.kind.__class__((("a",), ("b",))).check(context(of_struct)), bases=(0,))
-    drawn = text.render(replace(REPORT, findings=(make_finding(APART, of_struct, verdict),), kept_findings=()))
+    drawn = text.render(replace(REPORT, findings=(make_finding(APART, of_struct, verdict),), kept_findings=()), detail=Detail.VERBOSE)
     rows = [row.partition("|")[2].rpartition("|")[0] for row in drawn.splitlines() if row.startswith("  line ")]
     assert [len(row.replace("|", "")) for row in rows] == [64] * len(rows)
 
 
 @pytest.mark.parametrize("report", [REPORT, CLEAN, MANY, MATRIX], ids=["all outcomes", "clean", "51 findings", "matrix"])
 def test_lines_fit(report):
-    assert max(map(len, text.render(report).splitlines())) <= 100
+    rows = text.render(report).splitlines()
+    assert max(len(row) for row in rows if not HEADLINE.match(row)) <= 100
 
 
 @pytest.mark.parametrize("report", [REPORT, CLEAN, MATRIX])
@@ -160,7 +179,7 @@ def test_many_findings_end_with_an_index():
 def test_the_witness_base_is_drawn():
     of_struct = struct("pair", 72, member("a", 0, 8), member("b", 8, 8), member("c", 64, 8))
     verdict = replace(APART.kind.__class__((("a",), ("b",))).check(context(of_struct)), bases=(48,))
-    drawn = text.render(replace(REPORT, findings=(make_finding(APART, of_struct, verdict),), kept_findings=()))
+    drawn = text.render(replace(REPORT, findings=(make_finding(APART, of_struct, verdict),), kept_findings=()), detail=Detail.VERBOSE)
     assert "an object at byte 48 of a 64-byte line" in drawn
     assert "  line 0  |        |        |        |        |        |        |AAAAAAAA|BBBBBBBB|  A B\n" in drawn
 
@@ -178,13 +197,13 @@ def test_a_rule_that_names_what_is_not_there_has_its_place(verdict, of_struct, i
     found = make_finding(APART, of_struct, verdict)
     output = text.render(replace(REPORT, findings=(found,), kept_findings=()))
     assert (f"  stated by: rule file at {APART.source}\n" in output) == is_told
-    assert f"  --> {found.place}" in output
+    assert f"{found.place}: error: unknown: struct node " in output
 
 
 def test_a_letter_is_drawn_where_the_list_explains_it():
     of_struct = struct("many", 56, *(member(f"f{n}", 4 * n, 4) for n in range(14)))
     places = context(of_struct).layout.places
-    drawn = text.render(replace(REPORT, findings=(make_finding(APART, of_struct, replace(APART_VERDICT, evidence=places)),), kept_findings=()))
+    drawn = text.render(replace(REPORT, findings=(make_finding(APART, of_struct, replace(APART_VERDICT, evidence=places)),), kept_findings=()), detail=Detail.VERBOSE)
     assert "  L       44       4  f11" in drawn
     assert "\n                      and 2 more\n" in drawn
     assert "(`#` one of the 2 more, `.` another field" in " ".join(drawn.split())
@@ -242,14 +261,14 @@ def test_an_unknown_size_is_never_zero():
     of_struct = struct("odd", 16, field, member("b", 8, 8))
     place = context(of_struct).layout.places[0]
     verdict = replace(FINDINGS[2].verdict, evidence=(place,), outcome=Outcome.UNKNOWN)
-    rendered = text.render(replace(REPORT, findings=(make_finding(APART, of_struct, verdict),)))
+    rendered = text.render(replace(REPORT, findings=(make_finding(APART, of_struct, verdict),)), detail=Detail.VERBOSE)
     assert "  A        0      ??  odd  odd.h:4\n" in rendered
 
 
 def test_a_huge_field_is_drawn_by_its_ends():
     of_struct = struct("ring", 1 << 30, member("head", 0, 8), member("slots", 8, (1 << 30) - 8))
     verdict = APART.kind.__class__((("head",), ("slots",))).check(context(of_struct))
-    rows = text.render(replace(REPORT, findings=(make_finding(APART, of_struct, verdict),))).splitlines()
+    rows = text.render(replace(REPORT, findings=(make_finding(APART, of_struct, verdict),)), detail=Detail.VERBOSE).splitlines()
     drawn = [row.split("|")[0].strip() for row in rows if row.startswith(("  line ", "  ..."))]
     assert drawn == ["line 0", "line 1", "line 2", "...", f"line {(1 << 24) - 1}"]
 
@@ -257,6 +276,6 @@ def test_a_huge_field_is_drawn_by_its_ends():
 def test_a_longer_line_takes_several_rows():
     of_struct = replace(struct("wide", 256, member("a", 0, 8), member("b", 200, 8)), target=target_named("s390x"))
     verdict = APART.kind.__class__((("a",), ("b",))).check(context(of_struct))
-    rows = text.render(replace(REPORT, findings=(make_finding(APART, of_struct, verdict),))).splitlines()
+    rows = text.render(replace(REPORT, findings=(make_finding(APART, of_struct, verdict),)), detail=Detail.VERBOSE).splitlines()
     drawn = [row[2:10].strip() for row in rows if row.startswith(("  line ", "      +"))]
     assert drawn == ["line 0", "+64", "+128", "+192"]
