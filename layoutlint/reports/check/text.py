@@ -207,7 +207,7 @@ def _outcome(finding: Finding, show: _Shown) -> Iterator[Line]:
     if words := outcome_line(finding, with_pairs=not show.is_full):
         yield from paragraph("  ", words, show.width, STYLES[verdict.outcome])
     inputs = {reading.path for reading in show.report.readings}
-    if finding.input and (show.is_full or finding.also or len(inputs) > 1):
+    if finding.input and (show.is_full or len(inputs) > 1 or inputs != set(finding.files)):
         yield from paragraph("  in: ", defining_files(finding.files), show.width)
 
 

@@ -25,7 +25,7 @@ def starts(layout: Layout, where: Placements, options: ShowOptions) -> str:
     if where.bases == (0,):
         return f"starts at the start of a line: {why}"
     at = f"starts at byte {where.bases[0]}" if number == 1 else f"can start at {number} places"
-    sentence = f"{at} of a line: {why}; shown for an object at the start of a line"
+    sentence = f"{at} of a line: {why}"
     if storage is None or storage.word != EMBEDDED:
         return sentence
     return f"{sentence}; {storage.source} says that it is embedded: `layoutlint containers` lists where"

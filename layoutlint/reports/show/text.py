@@ -34,7 +34,9 @@ def render(structs: tuple[Struct, ...], options: ShowOptions) -> Iterator[str]:
 
 
 def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
-    yield line((f"{struct.aggregate} {struct.name}", "bold"), "  ", (str(struct.source or ""), "cyan"))
+    size = _size(struct, options.line_size or struct.target.line_size)
+    head = (f"{struct.aggregate} {struct.name}", "bold")
+    yield line(head, f"  {size}" if size else "", (f"  {struct.source}" if struct.source else "", "cyan"))
     if struct.files:
         yield from paragraph("  in ", defining_files(struct.files), options.width)
     if struct.randomised is not None:
@@ -46,20 +48,18 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
         yield from paragraph("  layout unreliable: ", struct.problem, options.width, "bold magenta")
         return
     if struct.bit_size is None:
-        yield line("  size ??: declared but not defined")
         return
     layout = Layout(struct)
     placements = object_placements(layout, options)
-    yield from paragraph("  ", _size(layout, placements.line_size), options.width)
+    room = _room(layout, placements.line_size, options)
+    yield from paragraph("  ", "; ".join((_gaps(layout), *room)), options.width)
     if layout.open_end is None and layout.size:
-        yield from paragraph("  ", _room(layout, placements.line_size, options), options.width)
         for sentence in allocation_phrases.rooms(
             layout, options.storages.get(struct.name, ()), options.min_align
         ):
             yield from paragraph("  ", sentence, options.width)
-    yield from paragraph("  ", starts(layout, placements, options), options.width)
-    if len(layout.alignments) > 1:
-        yield from paragraph("  ", _alignments(layout), options.width)
+    where = starts(layout, placements, options)
+    yield from paragraph("  ", where + _suggested_alignment(layout, options), options.width)
     yield line()
     indent = "" if options.bases is None else "  "
     yield line((f"{indent}  offset    size  field", "dim"))
@@ -126,37 +126,45 @@ def _drawings(
         yield line(f"  ... ({len(bases) - _MOST_DRAWINGS} further places are not drawn)")
 
 
-def _size(layout: Layout, line_size: int) -> str:
-    lines = quantity(-(-layout.size // line_size), "line")
-    words = [f"{quantity(layout.size, 'byte')}: {lines} of {line_size}"]
+def _size(struct: Struct, line_size: int) -> str:
+    """Return the size in bytes and lines, of a struct that has one."""
+    if struct.problem is not None or (struct.randomised is not None and struct.randomised.chances is not None):
+        return ""
+    if struct.bit_size is None:
+        return "size ??: declared but not defined"
+    size = struct.bit_size // 8
+    return f"{quantity(size, 'byte')}, {quantity(-(-size // line_size), 'line')} of {line_size}"
+
+
+def _gaps(layout: Layout) -> str:
+    """Return the holes and padding of a struct, with their bytes."""
     whole = [hole.size for hole in layout.holes if hole.is_whole]
-    if whole:
-        words.append(f"{quantity(len(whole), 'hole')} of {quantity(sum(whole), 'byte')}")
+    words = [f"{quantity(len(whole), 'hole')}, {quantity(sum(whole), 'byte')}"] if whole else ["no holes"]
     if layout.bit_padding >= 8:
         words.append(f"{quantity(layout.bit_padding // 8, 'byte')} of padding")
     nested = count_nested_bytes(layout)
     if nested:
         words.append(f"{quantity(nested, 'byte')} of padding inside members")
-    return ", ".join(words)
+    return "; ".join(words)
 
 
-def _room(layout: Layout, line_size: int, options: ShowOptions) -> str:
-    """Return how many bytes a struct can grow before it takes another line, or a larger block of kmalloc."""
-    words = f"{quantity(-layout.size % line_size, 'byte')} free on its last line"
+def _room(layout: Layout, line_size: int, options: ShowOptions) -> Iterator[str]:
+    """Yield how many bytes a struct can grow before it takes another line, or a larger block of kmalloc."""
+    if layout.open_end is not None or not layout.size:
+        return
+    if free := -layout.size % line_size:
+        yield f"{quantity(free, 'byte')} free on its last line"
     is_stated = layout.struct.name in options.storages
-    if is_stated or not options.is_kernel or layout.size > LARGEST_CLASS:
-        return words
-    request = placement.allocation_request(layout, options.min_align)
-    block = kmalloc_class(request.size, request.smallest_class)
-    return f"{words}; {block - layout.size} in {class_name(block)}, if it comes from there"
+    if not is_stated and options.is_kernel and layout.size <= LARGEST_CLASS:
+        request = placement.allocation_request(layout, options.min_align)
+        block = kmalloc_class(request.size, request.smallest_class)
+        yield f"{block - layout.size} left in {class_name(block)}"
 
 
-def _alignments(layout: Layout) -> str:
-    """Return the possible alignments, and the one that gaps suggest."""
-    *first, last = map(str, layout.alignments)
-    sentence = f"its alignment is not in the debug information: it can be {', '.join(first)} or {last}"
-    suggested = layout.suggested_align
-    return sentence if suggested is None else f"{sentence}, of which {suggested.value} is {suggested.basis}"
+def _suggested_alignment(layout: Layout, options: ShowOptions) -> str:
+    """Return the alignment that gaps suggest, if the one that counts is assumed; else nothing."""
+    suggested = None if layout.struct.name in options.stated else layout.suggested_align
+    return "" if suggested is None else f"; {suggested.value} is {suggested.basis}"
 
 
 def _flexible_note(member: Field) -> str:

@@ -230,7 +230,7 @@ def test_the_running_kernel_without_headers(folder):
 RULES = '[[rule]]\nid = "small"\nstruct = "nic"\nkind = "size"\nmax = 128\nwhy = "two lines"\n[[rule]]\nid = "new"\nstruct = "nic"\nkind = "size"\nmax = 1\nwhy = "x"\nwhen = { kernel = ">=6.2" }\n'
 COMMANDS_OF_A_DRIVER = {
     # command, status, what it prints
-    "check": ("check nic.h", 0, "kept small (size) struct nic"),
+    "check": ("check nic.h", 0, "kept: small (size) struct nic"),
     "check, verbose": ("check nic.c -v", 0, "new: "),
     "suggest": ("suggest nic.h nic", 0, "struct nic, nic.h:3"),
     "infer": ("infer nic.c", 0, "of 1 unit read"),
