@@ -24,9 +24,9 @@ def project(folder: Path, settings: str, rules: str = RULE) -> Path:
 
 USED = [
     # settings, folder, words, and parts of what is printed
-    ("line-size = 32", ".", "show ring.h ring", ["40 bytes: 2 lines of 32"]),
-    ("line-size = 32", "sub", "show ../ring.h ring", ["40 bytes: 2 lines of 32"]),
-    ("line-size = 32", ".", "show ring.h ring --line-size 128", ["40 bytes: 1 line of 128"]),
+    ("line-size = 32", ".", "show ring.h ring", ["40 bytes, 2 lines of 32"]),
+    ("line-size = 32", "sub", "show ../ring.h ring", ["40 bytes, 2 lines of 32"]),
+    ("line-size = 32", ".", "show ring.h ring --line-size 128", ["40 bytes, 1 line of 128"]),
     ("min-align = 32", ".", "show ring.h ring", ["objects are aligned to 32"]),
     ('flags = ["-DWIDE"]', ".", "show ring.h ring", ["104 bytes"]),
     ('flags = ["-DWIDE"]', ".", "show ring.h ring --flags -DX", ["40 bytes"]),

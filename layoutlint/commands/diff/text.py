@@ -23,6 +23,7 @@ _MOST_IN_FULL = 10
 """The number of changed structs up to which each is described in full."""
 _MOST_LISTED = 20
 """The length up to which lists are printed by default."""
+_MOST_PAIRS = 3
 _MOST_MOVES = 6
 _MOST_RETYPED = 3
 _MOST_VARIABLES = 8
@@ -53,7 +54,7 @@ def _lines(comparison: Comparison, width: int, verbose: bool) -> Iterator[Line]:
     for note in comparison.notes:
         yield from paragraph("note: ", note, width)
     for change in comparison.changed_rules:
-        yield from _rule(change, width)
+        yield from _rule(change, width, verbose)
     if comparison.changed_rules:
         yield line()
     if comparison.likely is not None:
@@ -100,10 +101,14 @@ def _idle_rules(comparison: Comparison, width: int, verbose: bool) -> Iterator[L
     yield line()
 
 
-def _rule(change: RuleChange, width: int) -> Iterator[Line]:
+def _rule(change: RuleChange, width: int, verbose: bool) -> Iterator[Line]:
+    """Yield a rule in a line; the pairs of one that got worse, or all with `verbose`; and why it matters."""
     yield from paragraph("", phrases.rule_change(change), width, _STYLES.get(change.status, ""))
-    for pair in change.pairs:
+    most = len(change.pairs) if verbose else _MOST_PAIRS if change.status is Status.WORSE else 0
+    for pair in change.pairs[:most]:
         yield from paragraph("  ", phrases.pair_change(pair), width)
+    if 0 < most < len(change.pairs):
+        yield line(f"  and {quantity(len(change.pairs) - most, 'more pair')} (-v shows all)")
     if change.status is Status.WORSE and change.rule.states_why:
         yield from paragraph("  why: ", change.rule.why, width)
 

@@ -38,14 +38,21 @@ def _lines(result: Suggestion, width: int) -> Iterator[Line]:
     if result.core and not result.is_core_minimal:
         yield from paragraph("  ", "perhaps fewer of them contradict one another: raise --effort", width)
     yield from _refusals(result, width)
-    if result.new is not None:
+    is_mended_otherwise = result.status == "infeasible" and bool(result.alternatives)
+    if is_mended_otherwise:
+        yield from _alternatives(result, width)
+    if result.new is not None and (result.is_change or not is_mended_otherwise):
         yield from _order(result, width)
+    if not is_mended_otherwise:
+        yield from _alternatives(result, width)
+    yield from _notes(result, width)
+
+
+def _alternatives(result: Suggestion, width: int) -> Iterator[Line]:
     for number, alternative in enumerate(result.alternatives[:_MOST_ALTERNATIVES]):
         if not number:
-            yield line()
             yield line("what keeps all rules (--alternative N makes a patch of it):")
         yield from paragraph(f"  {number + 1}. ", phrases.alternative(alternative, result), width)
-    yield from _notes(result, width)
 
 
 def _order(result: Suggestion, width: int) -> Iterator[Line]:
@@ -118,7 +125,9 @@ def _notes(result: Suggestion, width: int) -> Iterator[Line]:
             f"searched for what depends on the order: {quantity(looked.sources, 'source')} and "
             f"{quantity(looked.headers, 'header')}, {looked.mentioning} of which name the struct"
         )
-    notes += [f"not searched: {sentence}" for sentence in result.not_looked_at]
+    if unsearched := result.not_looked_at:
+        others = f"; and {len(unsearched) - 1} more (--format json has all)" if unsearched[1:] else ""
+        notes.append(f"not searched: {unsearched[0]}{others}")
     notes += result.notes
     if result.patch is not None:
         notes += result.patch.notes
