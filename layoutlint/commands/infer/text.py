@@ -50,10 +50,7 @@ def _note(rank: int, note: Note) -> Iterator[str]:
         yield f"  --> {note.struct.source}"
     yield from (f"  {reason}" for reason in reasons(note))
     writers = quantity(note.writers, "writer")
-    yield (
-        f"  score {note.score:.1f}, {note.rank_in_struct} of {writers} of the struct; "
-        f"a random order puts it among the first three with {note.chance:.0%}"
-    )
+    yield f"  score {note.score:.1f}, {note.rank_in_struct} of {writers} of the struct"
 
 
 def _contradiction(contradiction: Contradiction, analysis: Analysis) -> Iterator[str]:
