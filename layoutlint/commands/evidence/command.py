@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
 _ADDRESS = re.compile(r"0[xX][0-9a-fA-F]{1,16}|[0-9]{1,19}")
 _BUILD_ID = re.compile(r"[0-9a-fA-F]{16,64}")
 
-FORMATS = formats(__package__, "text", "json")
-"""Functions of an EvidenceReport; the one for people has options."""
+FORMATS = formats(__package__, "text", "json", "toml")
+"""Functions of an EvidenceReport; the one for people has options, and drafts name saved evidence."""
 
 
 def _addresses(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> tuple[int, ...]:
@@ -123,9 +124,10 @@ def evidence(
     for _, path in files:
         output_files.refuse_source(path)
     report = _run(flags, report_paths, own, placement, reading)
+    saved = [path for name, path in files if name == "json"]
     for name, path in files:
-        output_files.write_whole(path, FORMATS[name](report))
-    terminal.write(_renderer(own, reading)(report))
+        output_files.write_whole(path, _renderer(name, own, reading, saved, os.path.dirname(path))(report))
+    terminal.write(_renderer(own.format_, own, reading, saved, "")(report))
     sys.stdout.flush()
     sys.exit(report.exit_status)
 
@@ -168,12 +170,19 @@ def _options(
     )
 
 
-def _renderer(own: EvidenceOptions, reading: ReadingOptions) -> Callable[[EvidenceReport], str]:
-    """Return the function of a format, with the options that the one for people has."""
+def _renderer(
+    name: str, own: EvidenceOptions, reading: ReadingOptions, saved: list[str], folder: str
+) -> Callable[[EvidenceReport], str]:
+    """Return the function of a format, with the options that it has.
+
+    `saved` are files with the same evidence; drafts in `folder` name them.
+    """
     from layoutlint.commands import terminal
 
-    render = FORMATS[own.format_]
-    if own.format_ != "text":
+    render = FORMATS[name]
+    if name == "toml":
+        return partial(render, evidence_files=[os.path.relpath(path, folder or None) for path in saved])
+    if name != "text" or name != own.format_:
         return render
     return partial(
         render,

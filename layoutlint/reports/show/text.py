@@ -128,7 +128,8 @@ def _drawings(
 
 def _size(struct: Struct, line_size: int) -> str:
     """Return the size in bytes and lines, of a struct that has one."""
-    if struct.problem is not None or (struct.randomised is not None and struct.randomised.chances is not None):
+    has_chances = struct.randomised is not None and struct.randomised.chances is not None
+    if struct.problem is not None or has_chances:
         return ""
     if struct.bit_size is None:
         return "size ??: declared but not defined"
