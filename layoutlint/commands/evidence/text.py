@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from layoutlint.commands.evidence.drafts import draft_rules
 from layoutlint.judgement.evidence import (
     EventSummary,
     EvidenceReport,
@@ -46,6 +47,7 @@ def render(report: EvidenceReport, color: bool = False, width: int = 100, verbos
 
 
 def _lines(report: EvidenceReport, width: int, verbose: bool) -> Iterator[Line]:
+    yield from _drafts(report, width)
     peers = {each.path for each in report.reports if each.is_peer}
     for each in report.structs:
         yield from _struct(each, report.events, peers, width, verbose)
@@ -65,6 +67,18 @@ def _lines(report: EvidenceReport, width: int, verbose: bool) -> Iterator[Line]:
         yield from paragraph("note: ", note, width)
     for failure in report.failures:
         yield from paragraph("failure: ", str(failure), width, "bold magenta")
+
+
+def _drafts(report: EvidenceReport, width: int) -> Iterator[Line]:
+    """Yield in a sentence each what the profile asks for; nothing without contended fields."""
+    drafts = [draft for draft in draft_rules(report) if draft.written]
+    for draft in drafts[:_FEW]:
+        yield from paragraph("", f"struct {draft.struct}: {draft.reason}", width, "bold")
+    if len(drafts) > _FEW:
+        yield line(f"and {len(drafts) - _FEW:,} more")
+    if drafts:
+        yield from paragraph("", "`--format toml` drafts rules for them", width)
+        yield line()
 
 
 def _struct(

@@ -6,47 +6,23 @@ import re
 from collections.abc import Iterable, Iterator
 
 from layoutlint import escapes
-from layoutlint.judgement.evidence import EvidenceReport, FieldTouch, PlacedLine, StructEvidence
-from layoutlint.model.paths import are_in_other_elements, overlap
-from layoutlint.model.record import Record, field
-from layoutlint.phrases import quantity
+from layoutlint.commands.evidence.drafts import Draft, draft_rules
+from layoutlint.judgement.evidence import EvidenceReport
 
 _NO_ID = re.compile(r"[^a-z0-9]+")
-_LEAST_SHARE = 0.05
-"""A field with a smaller part of the stores to a line is not the one that takes the line away."""
-_WHOLE = 99.0
-_LEAST_TOGETHER = 2
-
-
-class _Draft(Record):
-    """A rule for one struct: a written field and the fields of others, or fields that are only read."""
-
-    struct: str
-    written: str
-    """Empty for fields that are only read."""
-    loads: dict[str, int] = field(default_factory=dict)
-    """The loads that took the line, of each other field."""
-    stores: dict[tuple[str, str], int] = field(default_factory=dict)
-    """The stores on each line, by the place of the line and the written path."""
-    places: dict[str, None] = field(default_factory=dict)
-    """Where the reports have the lines."""
-    doubts: dict[str, None] = field(default_factory=dict)
 
 
 def render(report: EvidenceReport, evidence_files: Iterable[str] = ()) -> str:
-    """Return a rule file with the rules that the contended lines of a profile ask for, the clearest first.
+    """Return a rule file with the drafted rules.
 
-    A rule is for a field that is written, and for fields on its line whose loads took the line from another
-    processor. `evidence_files` are saved forms of the same evidence, relative to the rule file.
+    `evidence_files` are saved forms of the same evidence, relative to the rule file.
     """
     return escapes.lines(_lines(report, tuple(evidence_files)))
 
 
 def _lines(report: EvidenceReport, evidence_files: tuple[str, ...]) -> Iterator[str]:
     yield "# Drafts from a profile, the most contended fields first. Keep those that are true."
-    builds = {each.path: each.build_note for each in report.reports if each.build != "same"}
-    drafts = [draft for each in report.structs for draft in _drafts(each, builds)]
-    drafts.sort(key=lambda draft: (not draft.written, -sum(draft.loads.values())))
+    drafts = draft_rules(report)
     if not drafts:
         yield "# No line has a field that is written, and another one whose loads took the line."
     ids: dict[str, int] = {}
@@ -55,92 +31,11 @@ def _lines(report: EvidenceReport, evidence_files: tuple[str, ...]) -> Iterator[
         yield from _rule(draft, ids, evidence_files)
 
 
-def _drafts(evidence: StructEvidence, builds: dict[str, str]) -> Iterator[_Draft]:
-    drafts: dict[str, _Draft] = {}
-    drafted: set[frozenset[str]] = set()
-    for placed in evidence.lines:
-        if not placed.is_contended:
-            continue
-        doubts = dict.fromkeys(_doubts(placed, builds))
-        for written, read in _contended_pairs(placed):
-            one, other = _distinct_parts(written.path, read.path)
-            if frozenset((one, other)) in drafted and (one not in drafts or other not in drafts[one].loads):
-                continue  # the rule of the field that is written more often keeps them apart
-            drafted.add(frozenset((one, other)))
-            draft = drafts.setdefault(one, _Draft(evidence.struct.name, one))
-            draft.loads[other] = draft.loads.get(other, 0) + read.touch.counts.contended_loads
-            draft.stores[_add_source(draft, placed, doubts), written.path] = written.touch.counts.stores
-        only_read = _fields_only_read(placed)
-        if len(only_read) >= _LEAST_TOGETHER:
-            draft = drafts.setdefault("", _Draft(evidence.struct.name, ""))
-            draft.loads.update(only_read)
-            _add_source(draft, placed, doubts)
-    yield from drafts.values()
-
-
-def _add_source(draft: _Draft, placed: PlacedLine, doubts: dict[str, None]) -> str:
-    """Add a line and what is not certain of it; return its place."""
-    place = f"{placed.report}:{placed.line}"
-    draft.places[place] = None
-    draft.doubts.update(doubts)
-    return place
-
-
-def _contended_pairs(placed: PlacedLine) -> Iterator[tuple[FieldTouch, FieldTouch]]:
-    """Yield the fields that take a line away, the most written first, with those whose loads took it back.
-
-    Elements of one array are no pair: where the next one begins is a matter of its size.
-    """
-    stores = sum(touched.touch.counts.stores for touched in placed.fields)
-    writers = [
-        touched
-        for touched in placed.fields
-        if touched.touch.has_stores and touched.touch.counts.stores >= _LEAST_SHARE * stores
-    ]
-    for written in sorted(writers, key=lambda each: -each.touch.counts.stores):
-        for read in placed.fields:
-            are_parts = overlap(written.path, read.path) or are_in_other_elements(written.path, read.path)
-            if read.touch.has_snoops and not are_parts:
-                yield written, read
-
-
-def _fields_only_read(placed: PlacedLine) -> dict[str, int]:
-    """Return the members on a line that are read and never written, with the loads that took the line."""
-    written = {touched.path.partition(".")[0] for touched in placed.fields if touched.touch.has_stores}
-    loads: dict[str, int] = {}
-    for touched in placed.fields:
-        member = touched.path.partition(".")[0]
-        if touched.touch.has_snoops and member not in written and "[" not in member:
-            loads[member] = loads.get(member, 0) + touched.touch.counts.contended_loads
-    return loads
-
-
-def _distinct_parts(one: str, other: str) -> tuple[str, str]:
-    """Return the largest parts of a struct that hold one field and not the other: members, if they can be."""
-    ours, theirs = one.split("."), other.split(".")
-    same = next(at for at, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]) + 1
-    return ".".join(ours[:same]), ".".join(theirs[:same])
-
-
-def _doubts(placed: PlacedLine, builds: dict[str, str]) -> Iterator[str]:
-    """Yield what the profile cannot tell."""
-    if placed.certainty == "likely":
-        yield "the place of the object on the line is likely, not certain"
-    if placed.identity == "struct":
-        yield "no code shows that the line is one of this struct"
-    if placed.covered < _WHOLE:
-        yield f"the report is an excerpt with {placed.covered:.0f} % of the samples"
-    if placed.report in builds:
-        yield f"the build of the profile is not verified: {builds[placed.report]}"
-    if max((touched.touch.cpus for touched in placed.fields), default=0) <= 1:
-        yield "the report does not show which processors touch which field"
-
-
-def _rule(draft: _Draft, ids: dict[str, int], evidence_files: tuple[str, ...]) -> Iterator[str]:
+def _rule(draft: Draft, ids: dict[str, int], evidence_files: tuple[str, ...]) -> Iterator[str]:
     suffix = f"{draft.written}-apart" if draft.written else "read-together"
     name = _NO_ID.sub("-", f"{draft.struct}-{suffix}".lower()).strip("-")
     ids[name] = ids.get(name, 0) + 1
-    names = ", ".join(map(escapes.toml_string, sorted(draft.loads, key=lambda path: -draft.loads[path])))
+    names = ", ".join(map(escapes.toml_string, draft.others))
     yield "[[rule]]"
     yield f"id = {escapes.toml_string(name if ids[name] == 1 else f'{name}-{ids[name]}')}"
     yield f"struct = {escapes.toml_string(draft.struct)}"
@@ -152,16 +47,7 @@ def _rule(draft: _Draft, ids: dict[str, int], evidence_files: tuple[str, ...]) -
         yield 'kind = "lines"'
         yield f"fields = [{names}]"
         yield 'severity = "note"'
-    yield f"why = {escapes.toml_string('; '.join((_reason(draft), *draft.doubts)))}"
+    yield f"why = {escapes.toml_string('; '.join((draft.reason, *draft.doubts)))}"
     yield f"evidence = [{', '.join(escapes.toml_string(f'perf c2c, {place}') for place in draft.places)}]"
     if evidence_files:
         yield f"evidence_files = [{', '.join(map(escapes.toml_string, evidence_files))}]"
-
-
-def _reason(draft: _Draft) -> str:
-    ordered = sorted(draft.loads.items(), key=lambda row: -row[1])
-    loads = ", ".join(f"{number:,} of `{path}`" for path, number in ordered)
-    if not draft.written:
-        return f"read together and never written in the profile; loads that took the line: {loads}"
-    stores = quantity(sum(draft.stores.values()), "store")
-    return f"{stores} to `{draft.written}`; loads that took its line: {loads}"
