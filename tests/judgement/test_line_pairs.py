@@ -181,7 +181,8 @@ def test_text_and_sarif_say_pairs(tmp_path):
     (tmp_path / "s.h").write_text(WORDS.format(gap=56, rest=112, attribute="__attribute__((aligned(128)))"))
     (tmp_path / "my.toml").write_text(RULE.format(about="", kind="separate", keys=SEPARATE, struct="s"))
     command = ("check", str(tmp_path / "s.h"), "--rules", str(tmp_path / "my.toml"))
-    assert "an object at byte 0 of a pair of lines of 128 bytes" in run(*command).stdout
+    assert "`a` and `b` share a pair of lines [r]" in run(*command).stdout
+    assert "an object at byte 0 of a pair of lines of 128 bytes" in run(*command, "-v").stdout
     (result,) = json.loads(run(*command, "--format", "sarif").stdout)["runs"][0]["results"]
     assert (result["properties"]["lineSize"], result["properties"]["linePairs"]) == (128, True)
     explained = run("explain", "r", "--rules", str(tmp_path / "my.toml")).stdout

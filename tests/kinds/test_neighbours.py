@@ -199,9 +199,9 @@ def test_a_stripped_program_is_unknown(tmp_path):
 def test_the_text_shows_the_lines(tmp_path):
     made = build.__wrapped__(tmp_path, CODE)  # it prints the path of the source
     (tmp_path / "r.toml").write_text(f"[variables]\nlimit = {READ}\npackets = {WRITTEN}\n{RULE}")
-    done = run("check", made, "--rules", tmp_path / "r.toml")
+    done = run("check", made, "--rules", tmp_path / "r.toml", "-v")
     assert done.returncode == 1
-    assert re.search(r"^  data in .data(, read_mostly)? is broken in its only placement$", done.stdout, re.M)
+    assert re.search(r": error: data in .data(, read_mostly)?: `limit` and `packets` share a line", done.stdout, re.M)
     assert re.search(r"^  lines of 64 bytes, from 0x[0-9a-f]+ on", done.stdout, re.M)
     assert re.search(r"^  A +\d+ +8  limit\s+a.c:1$", done.stdout.replace(f"{tmp_path}/", ""), re.M)
     advice = "give `packets` a line of its own (`alignas(64)` at it and at what follows it)"
