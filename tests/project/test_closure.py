@@ -191,7 +191,7 @@ def test_every_document_is_in_the_list():
 
 CODE_NAMES = re.findall(
     r"`(?!layoutlint\.)((?:[A-Za-z_]+\.)+[A-Za-z_]+)(?:\(\))?`",
-    (ROOT / "docs/start-to-finish.md").read_text(),
+    (ROOT / "docs/contributing/start-to-finish.md").read_text(),
 )
 
 

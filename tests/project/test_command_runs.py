@@ -56,11 +56,11 @@ WIDE = "struct queue { long head; char gap[64]; long tail; }; struct queue it;"
 
 RUNS: dict[tuple[str, str], Run] = {
     ("README.md", "check docs/example/ring.h --rules docs/example"): Run(1, "ring-sides-apart", "docs=docs"),
-    ("docs/address-space.md", "check vmlinux --struct address_space"): Run(1, "at-risk in 2 of 8 placements", VMLINUX),
-    ("docs/address-space.md", "check vmlinux --rules containers.toml"): Run(
+    ("docs/contributing/address-space.md", "check vmlinux --struct address_space"): Run(1, "at-risk in 2 of 8 placements", VMLINUX),
+    ("docs/contributing/address-space.md", "check vmlinux --rules containers.toml"): Run(
         1, "address_space", f"{VMLINUX} containers.toml=fixtures/address_space/containers.toml"
     ),
-    ("docs/address-space.md", "containers vmlinux address_space"): Run(
+    ("docs/contributing/address-space.md", "containers vmlinux address_space"): Run(
         0, "inode", "fixtures/address_space=fixtures/address_space fixtures/upstream_fixes=fixtures/upstream_fixes gcc",
         "gcc -g -c -fno-eliminate-unused-debug-types fixtures/address_space/inodes-after.c -o vmlinux",
     ),
@@ -115,7 +115,7 @@ RUNS: dict[tuple[str, str], Run] = {
     ("docs/snapshot.md", "diff old.json new.json"): Run(0, "ring", f"{RING} new.h=docs/example/ring-fixed.h", f"{SNAPSHOT} old.json; cp new.h ring.h; {SNAPSHOT} new.json"),
     ("docs/snapshot.md", "check layouts.json --rules layoutlint.toml"): Run(1, "ring-sides-apart", RING, f"{SNAPSHOT} layouts.json"),
     ("docs/snapshot.md", "show layouts.json ring"): Run(0, "cached_tail", RING, f"{SNAPSHOT} layouts.json"),
-    ("docs/start-to-finish.md", "check vmlinux"): Run(1, "at-risk in 2 of 8 placements", VMLINUX),
+    ("docs/contributing/start-to-finish.md", "check vmlinux"): Run(1, "at-risk in 2 of 8 placements", VMLINUX),
     ("docs/suggest.md", "suggest --matrix builds.toml queue.h queue --rules queue.toml"): Run(0, "moves", "ortools", f"echo '{BUILDS}' > builds.toml"),
     ("docs/survey.md", "survey run builds/*/vmlinux --store store"): Run(1, "2 inputs", f"pyarrow {VMLINUX}", "mkdir -p builds/a builds/b; cp vmlinux builds/a; cp vmlinux builds/b"),
     ("docs/survey.md", "survey run job.toml --store store --workers 8"): Run(1, "1 input: 1 new", SURVEY, "echo 'inputs = [\"vmlinux\"]' > job.toml"),
