@@ -143,7 +143,8 @@ LOSSES: tuple[Loss, ...] = (
     Loss(
         "clang", "gcc-bit-fields",
         "gcc's layout where it differs from clang's, if "
-        "[no compiler is known](inputs.md#the-compiler-of-a-build): bit-fields with `aligned` below the alignment of their type or under `#pragma pack`, several "
+        "[no compiler is known](inputs.md#the-compiler-of-a-build): bit-fields with `aligned` below "
+        "the alignment of their type or under `#pragma pack`, several "
         "`aligned`, `__int128` on s390x",
         "the layout is clang's",
     ),

@@ -92,6 +92,15 @@ def test_the_number_of_changes():
     assert tuple(map(int, numbers)) == (len(CHANGES) + len(table("The changes")), len(CHANGES))
 
 
+def test_the_numbers_of_rules():
+    counts = re.search(r"There are (\d+) rules.*? (\d+) come from changes, (\d+) from comments .*?, and (\d+) from", DOCUMENT, re.S)
+    kernel = [rule for pack in PACKS if pack.name.startswith("kernel/") for rule in pack.rules]
+    comments = [rule for pack in PACKS if pack.name == "kernel/comments" for rule in pack.rules]
+    parts = (len(CHANGES), len(comments), len(kernel) - len(CHANGES) - len(comments))
+    assert tuple(map(int, counts.groups())) == (len(kernel), *parts)
+    assert f"{len(kernel)} [rules for Linux]" in (ROOT / "CHANGELOG.md").read_text()
+
+
 def test_the_document_has_the_verdicts_of_rules_that_fail():
     fails = {rule: row for rule, row in VERDICTS.items() if any(cell.startswith(("broken", "at-risk")) for cell in row)}
     assert {row[0]: row[1:6] for row in table("Verdicts on five kernels")} == fails
