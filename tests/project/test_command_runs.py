@@ -84,8 +84,6 @@ RUNS: dict[tuple[str, str], Run] = {
     ("docs/diff.md", "diff --git v6.8..v6.9 include/linux/fs.h"): Run(0, "ring", COMMITS, CHANGE),
     ("docs/diff.md", "diff --git origin/main..HEAD"): Run(0, "ring", COMMITS, CHANGE),
     ("docs/diff.md", "check --since origin/main"): Run(1, "compared with origin/main: new", f"{FIXED} bad.h=docs/example/ring.h git", f"{COMMIT}; cp bad.h ring.h; git add ring.h"),
-    ("docs/kernel.md", "show vmlinux address_space"): Run(0, "i_mmap_rwsem", VMLINUX),
-    ("docs/kernel.md", "containers vmlinux address_space"): Run(0, "inode", VMLINUX),
     ("docs/servers.md", "check --pack generic compile_commands.json --uses compile_commands.json"): Run(0, "guessed: generic", PROJECT, DATABASE),
     ("docs/servers.md", "infer compile_commands.json"): Run(0, "ring", PROJECT, DATABASE),
     ("docs/servers.md", "infer compile_commands.json --format toml"): Run(0, r'kind = "separate"', PROJECT, DATABASE),
@@ -97,11 +95,11 @@ RUNS: dict[tuple[str, str], Run] = {
     ("docs/evidence.md", "measure --before old.o --after new.o queue --write head --write tail"): Run(
         0, "int main", "gcc", f"echo '{QUEUE}' | gcc -g -c -x c - -o old.o; echo '{WIDE}' | gcc -g -c -x c - -o new.o", more="--dry-run"
     ),
-    ("docs/evidence.md", "measure vmlinux address_space --rule address-space-i-mmap-apart-from-rwsem --lock i_mmap_rwsem.count --write i_mmap"): Run(
+    ("docs/contributing/measured.md", "measure vmlinux address_space --rule address-space-i-mmap-apart-from-rwsem --lock i_mmap_rwsem.count --write i_mmap"): Run(
         0, "int main", f"{VMLINUX} gcc", more="--dry-run"
     ),
     (
-        "docs/evidence.md",
+        "docs/contributing/measured.md",
         "measure --before docs/measure/rw-semaphore-5.1.h --after docs/measure/rw-semaphore-5.2.h"
         " rw_semaphore --sweep --lock count --write owner --stores --seconds 30 --rounds 9",
     ): Run(0, "int main", "docs=docs gcc", more="--dry-run"),

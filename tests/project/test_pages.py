@@ -17,19 +17,13 @@ from tools.documents import cli as cli_doc
 
 GENERATED = {"cli", "json", "kinds", "losses", "shipped-rules", "survey-store", "targets"}
 LIMITS = {
-    "README": 350, "annotations": 850, "ci": 1920, "concepts": 1350, "diff": 1100, "editors": 670, "embedded": 400,
-    "evidence": 1370, "inputs": 2800, "kernel": 620, "kernel-rules": 1200, "matrix": 560, "messages": 900,
-    "randomised-layouts": 890, "rules": 2650, "scripting": 500, "security": 690, "servers": 1040, "snapshot": 650,
-    "suggest": 1370, "survey": 820, "trust": 1150, "tutorial": 400,
+    "README": 365, "annotations": 901, "ci": 1668, "concepts": 1134, "diff": 1157, "editors": 730,
+    "embedded": 619, "evidence": 1185, "inputs": 2489, "kernel-rules": 493, "kernel": 608, "matrix": 649,
+    "messages": 855, "randomised-layouts": 822, "rules": 2872, "scripting": 674, "security": 739,
+    "servers": 1250, "snapshot": 843, "suggest": 1375, "survey": 1027, "trust": 755, "tutorial": 1051,
 }  # fmt: skip
-"""The most words of each page of docs/ that is written by hand."""
+"""The most words of each page of docs/ that is written by hand, as `wc -w` counts them."""
 PAGES = {path.stem: path for path in (ROOT / "docs").glob("*.md")}
-
-
-def words(page: Path) -> list[str]:
-    """Return the words of a page, without blocks of code and the bars of tables."""
-    text = re.sub(r"^ *```.*?^ *```$", "", page.read_text(), flags=re.M | re.S)
-    return [word for word in text.split() if re.search(r"\w", word)]
 
 
 def test_every_page_has_a_limit_or_is_generated():
@@ -40,7 +34,7 @@ def test_every_page_has_a_limit_or_is_generated():
 
 @pytest.mark.parametrize(("page", "limit"), LIMITS.items(), ids=list(LIMITS))
 def test_no_page_is_too_long(page, limit):
-    assert len(words(PAGES[page])) <= limit
+    assert len(PAGES[page].read_text().split()) <= limit
 
 
 def test_the_changelog_is_short():
@@ -62,12 +56,12 @@ def test_every_page_is_reached_in_two_clicks():
     assert {str(path.relative_to(ROOT)) for path in pages - two} == set()
 
 
-SUMMARIES = {words: (command.help or "").split("\n\n")[0].strip().removesuffix(".") for words, command in cli_doc.commands(app)}
+SUMMARIES = {call: (command.help or "").split("\n\n")[0].strip().removesuffix(".") for call, command in cli_doc.commands(app)}
 
 
 def test_every_summary_of_a_command_is_one_short_line():
     assert len(SUMMARIES) > 30
-    assert {words: text for words, text in SUMMARIES.items() if not 10 < len(text) <= 40 or "\n" in text} == {}
+    assert {call: text for call, text in SUMMARIES.items() if not 10 < len(text) <= 40 or "\n" in text} == {}
 
 
 RULE = '[[rule]]\nid = "ends"\nstruct = "ring"\nkind = "separate"\nfields = [["head"], ["tail"]]\nwhy = "w"\n'

@@ -205,7 +205,7 @@ HEAD = """\
 *Explanation:* the verdicts of one shipped rule for five forms of a struct, in each place where objects can be.
 
 Whether `i_mmap` shares a cache line with `i_mmap_rwsem` depends on the order of the fields and on where the object is. The kernels
-are Debian's cloud kernels for x86-64; the patch is [that of Linux 6.9](../kernel-rules.md#the-changes).
+are Debian's cloud kernels for x86-64; the patch is [that of Linux 6.9](kernel-findings.md#the-changes).
 """
 
 TAIL = """\

@@ -10,7 +10,20 @@ PATH = Path(__file__).resolve().parents[2] / "docs" / "losses.md"
 HEAD = """# What inputs do not show
 
 Debug information and C text lack facts of the compiled program. Unknown is printed as `??`, and a rule that depends on it is
-`unknown`. [concepts.md](concepts.md#alignments-that-are-not-in-the-input) lists what each compiler states about alignment.
+`unknown`.
+
+## Alignments
+
+The alignment of a struct decides where its objects start; [concepts.md](concepts.md#alignments-that-are-not-in-the-input) says how a rule is
+judged without it.
+
+| input | does not state |
+|---|---|
+| C text | nothing: it states all |
+| DWARF of gcc 8 and later | `packed`, `#pragma pack`; on targets that need aligned access (riscv64, sparc64, arm, mips, loongarch64) `aligned(N)` of a struct of N bytes that fit into registers |
+| DWARF of clang 15 and later | `packed`, `-fpack-struct`, up to 18 `#pragma pack`; `aligned` on bit-fields; in DWARF 4 `_Atomic`, and `aligned` on typedefs |
+| DWARF of clang up to 14 | the same, and that members need more than the `aligned` of their struct |
+| other DWARF; DWARF of gcc under `-gstrict-dwarf` before DWARF 5; BTF | `packed`, `#pragma pack`, `aligned` |
 """
 TITLES = {"dwarf": "DWARF", "btf": "BTF", "clang": "C headers and sources"}
 
