@@ -17,10 +17,10 @@ from tools.documents import cli as cli_doc
 
 GENERATED = {"cli", "json", "kinds", "losses", "shipped-rules", "survey-store", "targets"}
 LIMITS = {
-    "README": 365, "annotations": 901, "ci": 1668, "concepts": 1134, "diff": 1157, "editors": 730,
-    "embedded": 619, "evidence": 1185, "inputs": 2489, "kernel-rules": 493, "kernel": 608, "matrix": 649,
-    "messages": 855, "randomised-layouts": 822, "rules": 2872, "scripting": 674, "security": 739,
-    "servers": 1250, "snapshot": 843, "suggest": 1375, "survey": 1027, "trust": 755, "tutorial": 1051,
+    "README": 364, "annotations": 900, "ci": 1672, "concepts": 1135, "diff": 1156, "editors": 730,
+    "embedded": 618, "evidence": 1184, "inputs": 2490, "kernel-rules": 492, "kernel": 607, "matrix": 649,
+    "messages": 854, "randomised-layouts": 821, "rules": 2866, "scripting": 673, "security": 738,
+    "servers": 1248, "snapshot": 841, "suggest": 1397, "survey": 1025, "trust": 753, "tutorial": 1049,
 }  # fmt: skip
 """The most words of each page of docs/ that is written by hand, as `wc -w` counts them."""
 PAGES = {path.stem: path for path in (ROOT / "docs").glob("*.md")}
@@ -54,6 +54,16 @@ def test_every_page_is_reached_in_two_clicks():
     pages = {path.resolve() for path in (ROOT / "docs").rglob("*.md") if "vscode" not in path.parts}
     assert len(pages) > 35
     assert {str(path.relative_to(ROOT)) for path in pages - two} == set()
+
+
+def test_ten_questions_are_answered_in_one_click():
+    section = (ROOT / "docs/contributing/testing.md").read_text().split("\n## Ten questions\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (.+\?) \| (.+) \|$", section, re.M)
+    assert len(rows) == 10
+    near = links(ROOT / "README.md") | {ROOT / "README.md"}
+    for question, answer in rows:
+        named = [(ROOT / "docs/contributing" / target).resolve() for target in re.findall(r"\]\(([^)#]+)", answer)]
+        assert named and set(named) <= near, question
 
 
 SUMMARIES = {call: (command.help or "").split("\n\n")[0].strip().removesuffix(".") for call, command in cli_doc.commands(app)}
