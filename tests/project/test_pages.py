@@ -17,10 +17,10 @@ from tools.documents import cli as cli_doc
 
 GENERATED = {"cli", "json", "kinds", "losses", "shipped-rules", "survey-store", "targets"}
 LIMITS = {
-    "README": 364, "annotations": 900, "ci": 1672, "concepts": 1135, "diff": 1156, "editors": 730,
-    "embedded": 618, "evidence": 1184, "inputs": 2490, "kernel-rules": 492, "kernel": 607, "matrix": 649,
-    "messages": 854, "randomised-layouts": 821, "rules": 2866, "scripting": 673, "security": 738,
-    "servers": 1248, "snapshot": 841, "suggest": 1397, "survey": 1025, "trust": 753, "tutorial": 1049,
+    "README": 363, "annotations": 898, "ci": 1670, "concepts": 1133, "diff": 1154, "editors": 729,
+    "embedded": 617, "evidence": 1182, "inputs": 2486, "kernel-rules": 496, "kernel": 606, "matrix": 648,
+    "messages": 852, "randomised-layouts": 820, "rules": 2861, "scripting": 672, "security": 764,
+    "servers": 1246, "snapshot": 857, "suggest": 1395, "survey": 1024, "trust": 752, "tutorial": 1048,
 }  # fmt: skip
 """The most words of each page of docs/ that is written by hand, as `wc -w` counts them."""
 PAGES = {path.stem: path for path in (ROOT / "docs").glob("*.md")}
