@@ -63,7 +63,8 @@ def test_ten_questions_are_answered_in_one_click():
     near = links(ROOT / "README.md") | {ROOT / "README.md"}
     for question, answer in rows:
         named = [(ROOT / "docs/contributing" / target).resolve() for target in re.findall(r"\]\(([^)#]+)", answer)]
-        assert named and set(named) <= near, question
+        assert named, question
+        assert set(named) <= near, question
 
 
 SUMMARIES = {call: (command.help or "").split("\n\n")[0].strip().removesuffix(".") for call, command in cli_doc.commands(app)}
