@@ -58,7 +58,7 @@ __all__ = [
     "placements",
     "read",
 ]
-"""The Python interface (docs/api.md)."""
+"""The Python interface (docs/scripting.md)."""
 
 
 def __getattr__(name: str) -> object:

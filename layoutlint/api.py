@@ -1,4 +1,4 @@
-"""The Python interface: read layouts, and judge inputs by rules (docs/api.md).
+"""The Python interface: read layouts, and judge inputs by rules (docs/scripting.md).
 
 What the command line reports as an error message is raised as LayoutlintError, or a subclass of it.
 """

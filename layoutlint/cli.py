@@ -136,7 +136,7 @@ class _App(CommandGroup):
     help="Show the version and exit.",
 )
 def app() -> None:
-    """Check by rules on which cache lines the fields of C structs lie.
+    """Check C structs' cache lines by rules.
 
     Inputs are ELF files with DWARF or BTF (vmlinux, .o, .ko, programs), raw BTF, folders of kernel modules,
     C headers and sources (`-`: on standard input), compile_commands.json, and kernel trees. Compiler flags

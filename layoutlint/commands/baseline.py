@@ -33,10 +33,10 @@ _Change = Callable[["Report", "tuple[Entry, ...]", "Options"], "tuple[Entry, ...
 
 @click.group("baseline", cls=Subcommands)
 def baseline_group() -> None:
-    """Write the findings that `check --baseline` accepts.
+    """Accept present findings, in a file.
 
-    Exit status: 0 written, 3 written, but some rules could not be judged, or not written, because no input
-    could be read.
+    `check --baseline FILE` then fails only for new and worse ones. Exit status: 0 written, 3 written, but
+    some rules could not be judged, or not written, because no input could be read.
     """
 
 
@@ -51,9 +51,9 @@ def _parameters(command: Command) -> Command:
 @baseline_group.command("write", cls=OptionCommand)
 @_parameters
 def write(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
-    """Accept all present findings, in a new FILE.
+    """Accept all present findings.
 
-    An older baseline is replaced; any other existing FILE is an error.
+    FILE is new. An older baseline is replaced; any other existing FILE is an error.
     """
     from layoutlint.lint import baseline
 
@@ -64,9 +64,10 @@ def write(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
 @baseline_group.command("update", cls=OptionCommand)
 @_parameters
 def update(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
-    """Accept new and worse findings, and remove entries that are no longer needed.
+    """Accept new and worse findings.
 
-    Entries of structs, builds and inputs that this run does not judge are kept.
+    Entries that are no longer needed are removed. Entries of structs, builds and inputs that this run
+    does not judge are kept.
     """
     from layoutlint.lint import baseline
 
@@ -76,9 +77,9 @@ def update(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
 @baseline_group.command("prune", cls=OptionCommand)
 @_parameters
 def prune(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
-    """Remove entries that are no longer needed, and accept nothing new.
+    """Remove entries that are not needed.
 
-    If a finding got better, its entry is tightened.
+    Nothing new is accepted. If a finding got better, its entry is tightened.
     """
     from layoutlint.lint import baseline
 

@@ -9,12 +9,12 @@ from layoutlint.commands.group import Subcommands
 
 @click.group("cache", cls=Subcommands)
 def cache_group() -> None:
-    """Show or clear the results that are kept for later runs."""
+    """Show or clear results of earlier runs."""
 
 
 @cache_group.command()
 def info() -> None:
-    """Print where the cache is, its number of entries, and their bytes."""
+    """Print where the cache is, and its size."""
     from layoutlint.commands import terminal
     from layoutlint.readers.cache import folder
     from layoutlint.readers.downloads import download_store

@@ -14,10 +14,11 @@ _COMPINIT = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), metavar="bash|zsh|fish")
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print a script with which a shell completes commands, options, files, packs, rules and structs.
+    """Print a script for completion in shells.
 
-    bash: put `eval "$(layoutlint completion bash)"` into ~/.bashrc. zsh: put the same line, with zsh, into
-    ~/.zshrc. fish: save the output as ~/.config/fish/completions/layoutlint.fish.
+    It completes commands, options, files, packs, rules and structs. bash: put `eval "$(layoutlint
+    completion bash)"` into ~/.bashrc. zsh: put the same line, with zsh, into ~/.zshrc. fish: save the
+    output as ~/.config/fish/completions/layoutlint.fish.
     """
     from click.shell_completion import get_completion_class
 

@@ -1,4 +1,4 @@
-"""The output of an earlier `check`, printed again if all that it depends on is the same (docs/cache.md)."""
+"""The output of an earlier `check`, printed again if all that it depends on is the same (docs/inputs.md)."""
 
 from __future__ import annotations
 

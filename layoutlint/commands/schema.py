@@ -61,11 +61,12 @@ def _hint(name: str) -> str:
 @click.command()
 @click.argument("name", required=False, metavar="[NAME]")
 def schema(name: str | None) -> None:
-    """Print the JSON Schema (draft 2020-12) of a JSON output or file; without NAME, list the names.
+    """Print the JSON Schema of an output.
 
-    The name is in the output: `"schema": "layoutlint/NAME/1"`. It is report for `check`, rules-test for
-    `rules test`, survey for `survey run`, survey-report for `survey report`, smallest for
-    `suggest --smallest` without STRUCT, and for other commands the command's own name.
+    NAME is a JSON output or file (draft 2020-12); without NAME, the names are listed. The name is in the
+    output: `"schema": "layoutlint/NAME/1"`. It is report for `check`, rules-test for `rules test`, survey
+    for `survey run`, survey-report for `survey report`, smallest for `suggest --smallest` without STRUCT,
+    and for other commands the command's own name.
     """
     if name is None:
         click.echo("\n".join((*NAMES, *FILES)))

@@ -107,7 +107,10 @@ def show(
     placement: PlacementOptions,
     reading: ReadingOptions,
 ) -> NoReturn:
-    """Print the layouts of structs, with lines, holes and straddles (STRUCT may be a pattern)."""
+    """Print layouts, with lines and holes.
+
+    STRUCT may be a pattern.
+    """
     if everything and names:
         raise click.UsageError("--all prints every struct: leave the names out, or leave --all out")
     if not everything and not names:

@@ -1,4 +1,4 @@
-"""Start addresses of memory from an allocator, a compiler or a linker (docs/placements.md)."""
+"""Start addresses of memory from an allocator, a compiler or a linker (docs/rules.md)."""
 
 from __future__ import annotations
 

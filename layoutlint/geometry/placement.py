@@ -1,4 +1,4 @@
-"""Positions of objects on cache lines, and the lines that their bytes touch (docs/placements.md)."""
+"""Positions of objects on cache lines, and the lines that their bytes touch (docs/concepts.md)."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class UseRank(Record, frozen=True):
 
 
 class Rank(Record, frozen=True):
-    """The rank of a note among all notes of the guessing packs (docs/generic.md)."""
+    """The rank of a note among all notes of the guessing packs (docs/servers.md)."""
 
     place: int
     """1 for the highest."""

@@ -53,7 +53,7 @@ class Allocation(Record, frozen=True):
         "One more field can cost nothing, move every object to the next class of kmalloc, or leave room for\n"
         "one object less in each slab. The message says how many bytes are left.\n"
         "\n"
-        "- `max_class` is about [kmalloc](placements.md#where-memory-starts). With `array` in the rule\n"
+        "- `max_class` is about [kmalloc](rules.md#where-memory-starts). With `array` in the rule\n"
         "  file, the whole array counts.\n"
         "- `max_order` and `min_per_slab` are about slab caches (`placement` `slab`, `line` or none) and\n"
         "  kmalloc's classes. SLUB uses more pages for more CPUs. Without `cpus` or `order`, the rule must\n"

@@ -18,17 +18,43 @@ _VALUES = {
     "positions": "offset, or table of fields with theirs",
 }
 _HEAD = """\
-# Rule kinds
+# Kinds of rules
 
-*Reference:* what each kind judges, its keys, a struct that breaks it and one that keeps it.
+What each kind judges, its keys, a struct that breaks it and one that keeps it.
+
+"""
+_NOTE = """\
 
 A [rule](rules.md) names a struct, a kind and the keys of the kind; fields are
-[paths or patterns](rules.md#field-paths). Rules are judged at all [placements](placements.md) of an
+[paths or patterns](rules.md#field-paths). Rules are judged at all [start places](concepts.md) of an
 object. That page also states
-[which bytes of a field count](placements.md#what-counts-as-the-bytes-of-a-field) and
-[which objects are neighbours](placements.md#neighbours). Messages are those of x86-64, with lines of 64
+[which bytes of a field count](concepts.md#what-counts-as-the-bytes-of-a-field) and
+[which objects are neighbours](concepts.md#neighbours). Messages are those of x86-64, with lines of 64
 bytes. `layoutlint explain KIND` prints the same text.
 """
+_GOALS = {
+    "keep these fields apart: CPUs write one side while others use the other": "separate",
+    "keep these fields on one line: they are used together": "together",
+    "keep what is read often apart from what is written often, by declared accesses": "access",
+    "give a field its lines alone: a lock, a counter, a DMA buffer": "isolated",
+    "give each element of an array, or each variable of it, lines of its own": "stride",
+    "keep a variable apart from others that are written": "neighbours",
+    "keep a lock with its data, or apart if it is contended": "guards",
+    "begin a line with a field": "line-start",
+    "never split a field between two lines, such as an atomic": "no-straddle",
+    "let a code path touch few lines": "lines",
+    "pin the offsets that hardware, a protocol or assembly code needs": "offset",
+    "keep fields side by side, as one `memcpy` needs it": "adjacent",
+    "keep fields in an order": "order",
+    "keep fields at least, or at most, some bytes apart": "distance",
+    "keep a struct small, or at one size": "size",
+    "allow no padding": "holes",
+    "keep an object in its allocation class": "allocation",
+    "have one layout in all units of a program": "one-layout",
+    "check the group marks of Linux": "group",
+    "declare the use of every field": "complete",
+}
+"""What a person wants, with the kind that says so; the first ones are asked for most."""
 
 
 def explain(kind: type[Kind]) -> str:
@@ -51,7 +77,9 @@ def explain(kind: type[Kind]) -> str:
 
 def document(kinds: Iterable[type[Kind]]) -> str:
     """Return the manual of all kinds: the text of docs/kinds.md."""
-    return "\n".join([_HEAD, *map(explain, kinds)])
+    goals = [f"| {goal} | [{name}](#{name}) |" for goal, name in _GOALS.items()]
+    head = _HEAD + "\n".join(["| you want to | kind |", "|---|---|", *goals, ""]) + _NOTE
+    return "\n".join([head, *map(explain, kinds)])
 
 
 def _key_table(keys: tuple[Key, ...]) -> str:

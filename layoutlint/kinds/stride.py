@@ -76,7 +76,7 @@ class Stride(Record, frozen=True):
     )
     manual: ClassVar[Manual] = Manual(
         "Each of `fields` in an object is compared with each of `against` in the next, and the reverse.\n"
-        "Padding belongs to no object. [placements.md](placements.md#neighbours) states how far apart\n"
+        "Padding belongs to no object. [concepts.md](concepts.md#neighbours) states how far apart\n"
         "objects are. A flexible array has any number of elements.\n"
         "\n"
         "- With `array`, the elements of this field are judged, and the other keys are paths in an element.\n"

@@ -1,4 +1,4 @@
-"""The findings in a base revision, kept for later runs: a commit does not change (docs/cache.md)."""
+"""The findings in a base revision, kept for later runs: a commit does not change (docs/inputs.md)."""
 
 from __future__ import annotations
 

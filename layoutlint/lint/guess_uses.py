@@ -1,4 +1,4 @@
-"""Ranking guesses by what functions do to the fields, with the score of `infer` (docs/generic.md)."""
+"""Ranking guesses by what functions do to the fields, with the score of `infer` (docs/servers.md)."""
 
 from __future__ import annotations
 

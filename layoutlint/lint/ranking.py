@@ -1,4 +1,4 @@
-"""Ranking the notes of packs that guess (docs/generic.md), with the words that would make each certain."""
+"""Ranking the notes of packs that guess (docs/servers.md), with the words that would make each certain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The alignments that a struct can have where its input does not state one (docs/placements.md).
+"""The alignments that a struct can have where its input does not state one (docs/concepts.md).
 
 Alignments are powers of two, so a set of them is stored as their sum. When in doubt, functions here return
 too many rather than too few.

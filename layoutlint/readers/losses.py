@@ -1,4 +1,4 @@
-"""The facts that each reader cannot know, because its input lacks them, and the effect (docs/readers.md)."""
+"""The facts that each reader cannot know, because its input lacks them, and the effect (docs/losses.md)."""
 
 from __future__ import annotations
 
@@ -142,8 +142,9 @@ LOSSES: tuple[Loss, ...] = (
     ),
     Loss(
         "clang", "gcc-bit-fields",
-        "gcc's layout where it differs from clang's, if [no compiler is known](#the-compiler-of-a-build): "
-        "bit-fields with `aligned` below the alignment of their type or under `#pragma pack`, several "
+        "gcc's layout where it differs from clang's, if "
+        "[no compiler is known](inputs.md#the-compiler-of-a-build): bit-fields with `aligned` below "
+        "the alignment of their type or under `#pragma pack`, several "
         "`aligned`, `__int128` on s390x",
         "the layout is clang's",
     ),

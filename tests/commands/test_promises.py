@@ -1,4 +1,4 @@
-"""What docs/security.md promises of changes that break a rule: an exit status for each kind of change and form of input.
+"""What docs/contributing/security-tests.md promises of changes that break a rule: an exit status for each kind of change and form of input.
 
 Every row breaks the rule, as the objects of gcc show. `python -m tools.differential.violations` makes more by chance.
 """
@@ -236,8 +236,8 @@ def test_macros_of_a_compiler_count_if_it_is_asked(tmp_path, test, form):
 
 
 def promises() -> dict[tuple[str, str], str]:
-    """Return the table of docs/security.md: kind and form of input to the promised status."""
-    text = (ROOT / "docs/security.md").read_text()
+    """Return the table of docs/contributing/security-tests.md: kind and form of input to the promised status."""
+    text = (ROOT / "docs/contributing/security-tests.md").read_text()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
     first = next(number for number, row in enumerate(rows) if row[0] == "kind of change")
     forms = [cell.strip("`") for cell in rows[first][1:-1]]

@@ -12,7 +12,7 @@ STRUCT = "struct s { char first; long a[9]; long last; };\nstruct outer { int n;
 """88 bytes, aligned to 8."""
 RULES = '[struct.s]\n{}\n\n[[rule]]\nid = "r"\nstruct = "s"\nkind = "separate"\nfields = [["first"], ["a"]]\nwhy = "w"\n'
 STARTS = [
-    # what the rule file states, and the bases by docs/placements.md
+    # what the rule file states, and the bases by docs/concepts.md
     ("", [0, 8, 16, 24, 32, 40, 48, 56]),
     ('placement = "line"', [0]),
     ('placement = "malloc"', [0, 16, 32, 48]),

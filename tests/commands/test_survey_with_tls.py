@@ -1,4 +1,4 @@
-"""docs/distributed.md and its Compose file: options that Dask has, and the commands, followed with TLS on this machine."""
+"""docs/survey.md and its Compose file: options that Dask has, and the commands, followed with TLS on this machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import yaml
 from tests.commands.test_survey import RULES, btf
 from tests.harness.command import ROOT, run
 
-DOCUMENT = (ROOT / "docs" / "distributed.md").read_text()
+DOCUMENT = (ROOT / "docs" / "survey.md").read_text()
 COMPOSE = yaml.safe_load((ROOT / "docs" / "distributed" / "compose.yaml").read_text())
 BLOCKS = {language: re.findall(rf"^```{language}\n(.*?)^```$", DOCUMENT, re.M | re.S) for language in ("sh", "yaml")}
 COMMANDS = [

@@ -26,6 +26,12 @@ def test_the_document_is_what_the_kinds_say():
     )
 
 
+def test_the_goals_lead_to_every_kind():
+    page = manual.document(KINDS)
+    goals = re.findall(r"^\| .+ \| \[([\w-]+)\]\(#\1\) \|$", page, re.M)
+    assert sorted(goals) == sorted(kind.name for kind in KINDS)
+
+
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules")
 def test_the_module_prints_the_document(capsys):
     runpy.run_module("layoutlint.kinds.manual", run_name="__main__")

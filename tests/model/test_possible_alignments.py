@@ -1,4 +1,4 @@
-"""Alignments that objects do not state: no verdict on one contradicts the compiled truth (docs/placements.md)."""
+"""Alignments that objects do not state: no verdict on one contradicts the compiled truth (docs/concepts.md)."""
 
 from __future__ import annotations
 

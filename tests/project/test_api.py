@@ -1,4 +1,4 @@
-"""The Python interface: docs/api.md to the letter, and its errors."""
+"""The Python interface: docs/scripting.md to the letter, and its errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import layoutlint
 from layoutlint import api
 from tests.harness.command import ROOT, run
 
-PAGE = ROOT / "docs/api.md"
+PAGE = ROOT / "docs/scripting.md"
 EXAMPLE = ROOT / "docs/example"
 
 

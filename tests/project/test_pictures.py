@@ -11,7 +11,7 @@ COMMAND = "show address_space.h address_space --format svg --base 56"
 
 
 def test_the_picture_is_what_the_command_draws():
-    assert f"layoutlint {COMMAND} > address_space.svg" in (ROOT / "docs" / "pictures.md").read_text()
+    assert f"layoutlint {COMMAND} > address_space.svg" in (ROOT / "docs" / "editors.md").read_text()
     done = run(*COMMAND.split(), cwd=FOLDER)
     assert done.stdout == (FOLDER / "address_space.svg").read_text()
 

@@ -10,7 +10,8 @@ from tests.harness.shown_examples import Example, examples, follow, unchecked_bl
 pytestmark = pytest.mark.usefixtures("own_processes")
 
 GENERATED = {"cli.md", "json.md", "kinds.md"}
-PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in GENERATED)]
+FOLDERS = (ROOT / "docs", ROOT / "docs/contributing")
+PAGES = [ROOT / "README.md", *(page for each in FOLDERS for page in sorted(each.glob("*.md")) if page.name not in GENERATED)]
 EXAMPLES = [example for page in PAGES for example in examples(page) if not example.is_real]
 
 

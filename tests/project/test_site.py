@@ -12,9 +12,10 @@ from tools.documents import site
 
 
 def test_every_document_has_a_place():
-    """Each document is in one group of docs/README.md, which is the order of the site."""
+    """Each document is in one group of docs/README.md, or in the list of CONTRIBUTING.md: the order of the site."""
     listed = [page for _, pages in site.document_groups() for page in pages]
-    documents = {f"docs/{path.stem}" for path in (site.TREE / "docs").glob("*.md")} - {"docs/README"}
+    pages = [*(site.TREE / "docs").glob("*.md"), *(site.TREE / "docs/contributing").glob("*.md")]
+    documents = {str(path.relative_to(site.TREE).with_suffix("")) for path in pages} - {"docs/README"}
     assert sorted(listed) == sorted(documents)
 
 

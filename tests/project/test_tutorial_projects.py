@@ -1,4 +1,4 @@
-"""docs/tutorial-projects.md on a small project with the shape of its first: its steps, its rule, a finding, and its end."""
+"""docs/servers.md on a small project with the shape of its first: its steps, its rule, a finding, and its end."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import yaml
 from tests.harness.command import ROOT, run
 from tests.harness.repository import git
 
-TEXT = (ROOT / "docs/tutorial-projects.md").read_text()
+TEXT = (ROOT / "docs/servers.md").read_text()
 STEPS = [line.split("#")[0].split() for line in re.findall(r"^```sh\n(.*?)^```", TEXT, re.M | re.S)[0].splitlines()]
-RULES = re.findall(r"^```toml\n(.*?)^```", TEXT, re.M | re.S)
+RULES = [block for block in re.findall(r"^```toml\n(.*?)^```", TEXT, re.M | re.S) if "[[rule]]" in block]
 LOCKS = RULES[0]
 
 HEADER = """\

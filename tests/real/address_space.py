@@ -1,6 +1,6 @@
-"""The verdicts on `address_space` in all its states, each with its reason: docs/address-space.md.
+"""The verdicts on `address_space` in all its states, each with its reason: docs/contributing/address-space.md.
 
-    python -m tests.real.address_space > docs/address-space.md
+    python -m tests.real.address_space > docs/contributing/address-space.md
 
 writes the page from the table here; tests/real/test_address_space.py runs the command of every cell.
 """
@@ -205,7 +205,7 @@ HEAD = """\
 *Explanation:* the verdicts of one shipped rule for five forms of a struct, in each place where objects can be.
 
 Whether `i_mmap` shares a cache line with `i_mmap_rwsem` depends on the order of the fields and on where the object is. The kernels
-are Debian's cloud kernels for x86-64; the patch is [that of Linux 6.9](kernel-rules.md#the-changes).
+are Debian's cloud kernels for x86-64; the patch is [that of Linux 6.9](kernel-findings.md#the-changes).
 """
 
 TAIL = """\
@@ -216,7 +216,7 @@ TAIL = """\
     layoutlint containers vmlinux address_space          # which containers there are
 
 `fixtures/address_space/containers.toml` states how the containers are allocated. For the stride on the running kernel, see
-`/sys/kernel/slab/inode_cache/slab_size`. [randomised-layouts.md](randomised-layouts.md) has the options for randomised builds."""
+`/sys/kernel/slab/inode_cache/slab_size`. [randomised-layouts.md](../randomised-layouts.md) has the options for randomised builds."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Every cell of docs/address-space.md: what the command says, and what objects laid out one by one say."""
+"""Every cell of docs/contributing/address-space.md: what the command says, and what objects laid out one by one say."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_the_share_is_that_of_orders_drawn_otherwise(state):
 
 
 def test_the_page_is_that_of_the_table():
-    assert (ROOT / "docs" / "address-space.md").read_text() == page.page() + "\n"
+    assert (ROOT / "docs" / "contributing" / "address-space.md").read_text() == page.page() + "\n"
 
 
 def test_every_state_has_every_place():

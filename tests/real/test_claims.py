@@ -1,4 +1,4 @@
-"""What comments in the headers of real kernels claim about cache lines: docs/annotations.md, and within its time."""
+"""What comments in the headers of real kernels claim about cache lines: docs/contributing/kernel-findings.md, and within its time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.harness.command import ROOT, run
 
 pytestmark = pytest.mark.real
 
-DOCUMENT = (ROOT / "docs/annotations.md").read_text()
+DOCUMENT = (ROOT / "docs/contributing/kernel-findings.md").read_text()
 ROWS = re.findall(r"^\| ([\d.]+) \| (\d+), in .*? \| (none|1: in struct file, .*?) \|$", DOCUMENT, re.M)
 TREES = {"6.1": "headers", "6.12": "next-headers", "7.2": "newest-headers"}
 SECONDS = 30

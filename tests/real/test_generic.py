@@ -11,7 +11,7 @@ import pytest
 from tests.harness.command import ROOT, run
 
 pytestmark = pytest.mark.real
-DOCUMENT = (ROOT / "docs" / "generic-accuracy.md").read_text()
+DOCUMENT = (ROOT / "docs" / "contributing" / "guesses.md").read_text()
 ROWS = re.findall(r"^\| (\d+) \| `(\w+)` \|[^|]*\| ([\d.]+) \|", DOCUMENT, re.M)
 
 

@@ -1,4 +1,4 @@
-"""What a new user types, from an empty folder to a finding, a picture of its lines and a rule that holds it (docs/testing.md)."""
+"""What a new user types, from an empty folder to a finding, a picture of its lines and a rule that holds it (docs/contributing/testing.md)."""
 
 from __future__ import annotations
 
@@ -108,6 +108,6 @@ def test_a_journey(tmp_path, kernel, name):
 
 
 def test_the_document_lists_all():
-    text = (ROOT / "docs/testing.md").read_text()
+    text = (ROOT / "docs/contributing/testing.md").read_text()
     rows = re.findall(r"^\| ([^|`]+) \| `", text.partition("## Journeys")[2].partition("\n## ")[0], re.M)
     assert rows == list(JOURNEYS)

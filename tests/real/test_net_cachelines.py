@@ -1,4 +1,4 @@
-"""docs/net-cachelines.md against real kernels: the lines of each path, the drift, the marks, and Linux's own assertions."""
+"""docs/contributing/kernel-findings.md against real kernels: the lines of each path, the drift, the marks, and Linux's own assertions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.harness.command import ROOT, run
 
 pytestmark = pytest.mark.real
 
-DOCUMENT = (ROOT / "docs/net-cachelines.md").read_text()
+DOCUMENT = (ROOT / "docs/contributing/kernel-findings.md").read_text()
 KERNELS = {"6.1": "cloud", "6.12": "next", "7.2": "newest"}
 TABLES = {"6.1": "6.12", "6.12": "6.12", "7.2": "7.2"}
 FILES = {name: name for name in ("tcp_sock", "net_device", "inet_sock", "inet_connection_sock")} | {"netns_ipv4": "netns_ipv4_sysctl"}

@@ -22,7 +22,7 @@ from tests.harness.tools import need
 PACKS = shipped_rules.shipped_packs()
 RULES = {rule.id: rule for pack in PACKS for rule in pack.rules}
 CASES = [(pack, case) for pack in PACKS for case in case_file.load(pack, shipped_rules.file_of(pack))]
-DOCUMENT = (ROOT / "docs" / "kernel-rules.md").read_text()
+DOCUMENT = (ROOT / "docs" / "contributing" / "kernel-findings.md").read_text()
 VERDICTS = {
     row[0]: tuple(row[1:]) for row in csv.reader((ROOT / "fixtures/kernel_verdicts/verdicts.csv").read_text().splitlines()[1:])
 }
@@ -90,6 +90,15 @@ def test_every_change_is_found_before_and_kept_after(structs, version, rule):
 def test_the_number_of_changes():
     numbers = (re.search(pattern, DOCUMENT)[1] for pattern in (r"(\d+) changes were examined", r"lists the (\d+) that"))
     assert tuple(map(int, numbers)) == (len(CHANGES) + len(table("The changes")), len(CHANGES))
+
+
+def test_the_numbers_of_rules():
+    counts = re.search(r"There are (\d+) rules.*? (\d+) come from changes, (\d+) from comments .*?, and (\d+) from", (ROOT / "docs/kernel-rules.md").read_text(), re.S)
+    kernel = [rule for pack in PACKS if pack.name.startswith("kernel/") for rule in pack.rules]
+    comments = [rule for pack in PACKS if pack.name == "kernel/comments" for rule in pack.rules]
+    parts = (len(CHANGES), len(comments), len(kernel) - len(CHANGES) - len(comments))
+    assert tuple(map(int, counts.groups())) == (len(kernel), *parts)
+    assert f"{len(kernel)} [rules for Linux]" in (ROOT / "CHANGELOG.md").read_text()
 
 
 def test_the_document_has_the_verdicts_of_rules_that_fail():

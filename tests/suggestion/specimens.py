@@ -164,7 +164,7 @@ def make_specimen(seed: int, fewest: int, most: int, opens: bool = True, is_port
     line, is_smallest = chance.choice((None, 16, 16, 32, 64)), chance.random() < 0.3
     if is_smallest and chance.random() < 0.3:
         rules = ""
-    # Under a pragma, gcc places some bit-fields otherwise, and layouts are those of clang (docs/readers.md).
+    # Under a pragma, gcc places some bit-fields otherwise, and layouts are those of clang (docs/inputs.md).
     compiler = "clang" if before else chance.choice(("gcc", "clang"))
     return Specimen(name, units, before, behind or ";", rules, line, bits, is_smallest, opened, compiler)
 

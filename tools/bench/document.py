@@ -1,4 +1,4 @@
-"""docs/benchmarks.md, from what was measured: pure text, no measuring."""
+"""docs/contributing/benchmarks.md, from what was measured: pure text, no measuring."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ libclang, through `clang.cindex`, parses the same text with the same flags: all 
 which does not read the included headers again. They alternate, so other work affects all. After that, the client types:
 it sends edits without a pause, which need no diagnostics.
 
-`--write` puts the figures into docs/benchmarks.md.
+`--write` puts the figures into docs/contributing/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ DELAY = 0.3
 LIMIT = 1.2
 TYPING = ((0.1, 100), (0.2, 50))
 """Seconds between two letters, and the number of letters."""
-PAGE = ROOT / "docs" / "benchmarks.md"
+PAGE = ROOT / "docs" / "contributing" / "benchmarks.md"
 _STRUCT = "struct address_space {"
 _WHOLE = TranslationUnit.PARSE_SKIP_FUNCTION_BODIES
 _WITH_PREAMBLE = _WHOLE | TranslationUnit.PARSE_PRECOMPILED_PREAMBLE
@@ -167,7 +167,7 @@ def _seconds(run: Callable[[str], object], text: str) -> float:
 
 
 def section(edits: list[Edit], typing: list[Typing], version: str) -> str:
-    """Return the section of docs/benchmarks.md."""
+    """Return the section of docs/contributing/benchmarks.md."""
     wait, cpu, whole, preamble, preamble_cpu = (
         [1000 * getattr(edit, name) for edit in edits] for name in ("wait", "cpu", "whole", "preamble", "preamble_cpu")
     )

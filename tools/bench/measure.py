@@ -1,4 +1,4 @@
-"""Measures layoutlint on a real vmlinux beside pahole, layout-audit, padlock and drgn, and writes docs/benchmarks.md.
+"""Measures layoutlint on a real vmlinux beside pahole, layout-audit, padlock and drgn, and writes docs/contributing/benchmarks.md.
 
     python -m tools.bench.measure [--short] [--rounds N] [--only PATTERN] [--output FILE] [--vmlinux FILE] [--struct NAME]
 
@@ -25,7 +25,7 @@ from tools.bench.cases import LIMITS, Inputs
 from tools.bench.document import Results, Setting, document, edits_of, limits, with_edits
 from tools.bench.rounds import judge, measure, to_stderr
 
-OUTPUT = ROOT / "docs" / "benchmarks.md"
+OUTPUT = ROOT / "docs" / "contributing" / "benchmarks.md"
 GROWTH_ROUNDS = 3
 
 

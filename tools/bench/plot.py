@@ -1,4 +1,4 @@
-"""The picture of docs/benchmarks.md: wall time by job and tool, and growth with the input."""
+"""The picture of docs/contributing/benchmarks.md: wall time by job and tool, and growth with the input."""
 
 from __future__ import annotations
 

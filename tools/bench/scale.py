@@ -2,7 +2,7 @@
 
     python -m tools.bench.scale [--packages N] [--threads N] PACKAGES_INDEX...
 
-The indexes are Debian's `Packages` files, as apt keeps them (/var/lib/apt/lists). docs/scale.md has the model in words.
+The indexes are Debian's `Packages` files, as apt keeps them (/var/lib/apt/lists). docs/contributing/scale.md has the model in words.
 What is simulated: a client that makes the digests of inputs one after the other, and sends tasks in the order given;
 workers that read a package whole and then work on it; a file server, and a network link of each machine, that serve
 one read after the other. What is measured: the constants below.
@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """What a kind of package costs, as measured (docs/scale.md)."""
+    """What a kind of package costs, as measured (docs/contributing/scale.md)."""
 
     seconds_per_mb: float
     store_bytes: int
@@ -266,7 +266,7 @@ def summary(several: Sequence[Package]) -> str:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Print tables with all numbers of workers; docs/scale.md has some of their rows."""
+    """Print tables with all numbers of workers; docs/contributing/scale.md has some of their rows."""
     parser = argparse.ArgumentParser(prog="python -m tools.bench.scale")
     parser.add_argument("indexes", nargs="+", type=Path, metavar="PACKAGES_INDEX")
     parser.add_argument("--packages", type=int, default=30_000)

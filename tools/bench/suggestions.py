@@ -2,7 +2,7 @@
 
 Each breaking case of a shipped pack is put into the order that keeps the rules of its pack, and compared with the
 change of upstream: the case of the same struct that keeps the same rules, where its name begins with `after`. NAME
-prints the rows of some structs. Without NAME, docs/upstream.md is written: the rows that have such a change, the counts
+prints the rows of some structs. Without NAME, docs/contributing/upstream.md is written: the rows that have such a change, the counts
 of all, and the structs that the first rules are about, as real kernels and the fixtures have them.
 
 Declarations that upstream moved are those outside a longest common subsequence. A case leaves members out, and
@@ -330,7 +330,7 @@ def _broken(path: str, name: str, pack: Pack, settings: Options) -> tuple[str, .
 
 
 FIXES = Path(__file__).resolve().parents[2] / "fixtures" / "upstream_fixes"
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "upstream.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "contributing" / "upstream.md"
 BEFORE = ("before", "after", "before")
 NEW = ("reconstructed-before", "reconstructed", "reconstructed")
 """A patch that adds the fields of the rule: `suggest` gets the order that the patch gives them."""
@@ -398,7 +398,7 @@ def summary(every: Sequence[Row]) -> str:
 
 HEAD = """# Suggestions beside upstream's changes
 
-`python -m tools.bench.suggestions` writes this page. It compares the orders of [`suggest`](suggest.md) with the changes that upstream made
+`python -m tools.bench.suggestions` writes this page. It compares the orders of [`suggest`](../suggest.md) with the changes that upstream made
 to the same structs of Linux. Sizes are in bytes, before and after. *Added* and *removed* count members of other parts of upstream's change.
 *The same order* is the one that `suggest` finds.
 
@@ -414,7 +414,7 @@ Three of them in kernels before the change, with all members:
 CASES = """
 ## Cases of the shipped packs
 
-The shipped packs have [cases](rules.md#cases-rules-that-are-tested) that break their rules. A case has the members that a rule names; the
+The shipped packs have [cases](../rules.md#cases-rules-that-are-tested) that break their rules. A case has the members that a rule names; the
 others count as members of 8 bytes, in large structs also of up to 64. The table has the cases of which upstream changed the struct:
 
 """
@@ -422,7 +422,7 @@ COLUMNS = "| struct | rules not kept | suggest | upstream |\n|---|---|---|---|\n
 
 
 def page() -> Iterator[str]:
-    """Yield the parts of docs/upstream.md."""
+    """Yield the parts of docs/contributing/upstream.md."""
     for head, found in ((HEAD, mail_rows()), (REAL, kernel_rows())):
         yield head + COLUMNS
         yield from (f"{row}\n" for row in found)

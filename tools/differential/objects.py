@@ -2,7 +2,7 @@
 
     python -m tools.differential.objects --cases 1000 --seed 1
 
-A case is a random struct with a placement and a rule. A program lays objects of it out in a row as docs/placements.md
+A case is a random struct with a placement and a rule. A program lays objects of it out in a row as docs/concepts.md
 says it of the allocator, and prints their addresses, and those of their members: the bases at which the rule fails.
 """
 

@@ -1,4 +1,4 @@
-"""Random changes that break a rule, in every form of input: none passes where docs/security.md promises.
+"""Random changes that break a rule, in every form of input: none passes where docs/contributing/security-tests.md promises.
 
     python -m tools.differential.violations --cases 500 --seed 1
 

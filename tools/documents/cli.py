@@ -20,9 +20,9 @@ repeated. Compiler flags for headers and sources follow `--`: `layoutlint check 
 `--rules`, `check` uses each `layoutlint.toml` from the top of the repository down to the input.
 Linux kernels are also judged by the shipped packs.
 
-
-If there are more than three findings, they are printed without drawings, placements and evidence. Of a list of more than
-five entries, only the number is printed. `-v` prints everything. What decides the exit status is always printed.
+If there are more than three findings, they are printed without drawings, placements and evidence. Of a list with more than
+five kept rules, skipped rules or unresolved names, only the number is printed; of more than five inputs, and of lists that
+decide the exit status (`not read`, `not covered`), the first five, and the number of the others. `-v` prints everything.
 
 Text is wrapped at the width of the terminal or at `COLUMNS`, up to 100 columns (75 in `diff`, `history` and `bisect`, whose
 text goes into mails), or at `--width`. Entries of baselines, for pasting, and formats with one line per finding are not

@@ -18,11 +18,11 @@ gives the same bytes, in every locale and for any `--jobs`.
 """
 SEE = {
     "report": "[matrix.md](matrix.md) for `builds`, [targets.md](targets.md) for `target`, "
-    "[placements.md](placements.md) for\n`placements`, [randomised-layouts.md](randomised-layouts.md#without-a-seed) for "
-    "`orders`, [rules.md](rules.md) for `around` and\n`line_pairs`, [generic.md](generic.md) for `rank`.",
-    "show": "[placements.md](placements.md) for `align_possible`, [randomised-layouts.md](randomised-layouts.md) for\n`randomised`.",
+    "[concepts.md](concepts.md) for\n`placements`, [randomised-layouts.md](randomised-layouts.md#without-a-seed) for "
+    "`orders`, [rules.md](rules.md) for `around` and\n`line_pairs`, [servers.md](servers.md) for `rank`.",
+    "show": "[concepts.md](concepts.md) for `align_possible`, [randomised-layouts.md](randomised-layouts.md) for\n`randomised`.",
     "containers": "[targets.md](targets.md) for `target`.",
-    "allocations": "[placements.md](placements.md#where-memory-starts) for `placement`.",
+    "allocations": "[rules.md](rules.md#where-memory-starts) for `placement`.",
 }
 """The pages that explain keys, by schema."""
 

@@ -78,7 +78,7 @@ def write_source(folder: Path) -> None:
         else:
             shutil.copy(TREE / name, folder / name)
     (folder / "conf.py").write_text(CONF)
-    for page in folder.glob("docs/*.md"):
+    for page in folder.glob("docs/**/*.md"):
         page.write_text(without_folders(page))
     groups = "\n".join(toctree(title, pages) for title, pages in document_groups())
     own = toctree("Shipped rules", ["shipped/index", "shipped/fixed"])
@@ -99,10 +99,11 @@ def without_folders(page: Path) -> str:
 
 
 def document_groups() -> Iterator[tuple[str, list[str]]]:
-    """Yield the headings of docs/README.md with the documents below each."""
+    """Yield the headings of docs/README.md with the documents below each, then those for contributors."""
     for section in (TREE / "docs" / "README.md").read_text().split("\n## ")[1:]:
         title, _, rest = section.partition("\n")
         yield title, [f"docs/{name}" for name in re.findall(r"^- \[[^]]*\]\(([\w-]+)\.md\)", rest, re.MULTILINE)]
+    yield "Contributing", re.findall(r"^- \[[^]]*\]\((docs/contributing/[\w-]+)\.md\)", (TREE / "CONTRIBUTING.md").read_text(), re.MULTILINE)
 
 
 def toctree(title: str, pages: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ The machine determines the size of cache lines, and where memory starts. All num
 
 The kernel's columns are from Linux 7.2. State other values with `--min-align`: 128 and 64 for arm64 and riscv until 6.5, 128 for
 mips and a line for powerpc if DMA is not coherent, 16 for arm64 with KASAN's tags. `--min-align` replaces the last four columns
-(kmalloc then skips smaller classes), except for the [placements](placements.md#where-memory-starts) `percpu`, `static` and
+(kmalloc then skips smaller classes), except for the [placements](rules.md#where-memory-starts) `percpu`, `static` and
 `aligned`.
 
 | machine | bits | byte order | line | smallest alignment | ARCH_KMALLOC_MINALIGN | ARCH_SLAB_MINALIGN | MALLOC_ALIGNMENT |

@@ -1,1 +1,1 @@
-"""Damaged inputs by the hundred thousand, through the real command: see docs/fuzzing.md."""
+"""Damaged inputs by the hundred thousand, through the real command: see docs/contributing/fuzzing.md."""

@@ -1,4 +1,4 @@
-"""`python -m tools.fuzz`: damaged inputs through the real command, as many or as long as one likes (docs/fuzzing.md)."""
+"""`python -m tools.fuzz`: damaged inputs through the real command, as many or as long as one likes (docs/contributing/fuzzing.md)."""
 
 from __future__ import annotations
 

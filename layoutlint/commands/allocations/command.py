@@ -46,11 +46,12 @@ def allocations(
     jobs: int | None,
     progress: bool | None,
 ) -> NoReturn:
-    """List the allocations of structs in C sources, as `placement` for rule files.
+    """List the calls that allocate structs.
 
-    INPUT is a C source, a folder of C sources, or a compile_commands.json. The sources are read as text,
-    without compiler flags. The functions of the C library, of some libraries and of the rule file are
-    known; in Linux also slab caches, kmalloc, per-CPU variables, and variables on lines of their own.
+    With --format toml, they are `placement` for rule files. INPUT is a C source, a folder of C sources,
+    or a compile_commands.json. The sources are read as text, without compiler flags. The functions of the
+    C library, of some libraries and of the rule file are known; in Linux also slab caches, kmalloc, per-
+    CPU variables, and variables on lines of their own.
     """
     from layoutlint.commands import packs, terminal
     from layoutlint.model.wanted import Wanted

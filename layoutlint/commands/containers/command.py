@@ -42,9 +42,10 @@ def containers(
     placement: PlacementOptions,
     reading: ReadingOptions,
 ) -> NoReturn:
-    """List the structs that embed STRUCT, with offsets, arrays and positions on lines.
+    """List the structs that embed STRUCT.
 
-    STRUCT is a tag, or a typedef of a struct.
+    They are printed with offsets, arrays and positions on lines. STRUCT is a tag, or a typedef of a
+    struct.
     """
     from layoutlint.lint.container_listing import list_containers
 

@@ -105,9 +105,10 @@ def diff(
     placement: PlacementOptions,
     reading: ReadingOptions,
 ) -> NoReturn:
-    """Compare the structs of OLD and NEW: what moved, why, and which rules got worse.
+    """Show what changed between OLD and NEW.
 
-    Exit status: 0 the same or better, 1 worse, 3 something could not be compared.
+    Printed are the structs that differ: what moved, why, and which rules got worse. Exit status: 0 the
+    same or better, 1 worse, 3 something could not be compared.
     """
     from layoutlint.commands import terminal
 

@@ -104,10 +104,11 @@ def evidence(
     placement: PlacementOptions,
     reading: ReadingOptions,
 ) -> NoReturn:
-    """Attribute the accesses of a profile to fields of structs, and compare them with the rules.
+    """Compare a profile of perf with rules.
 
-    REPORT is text of `perf c2c report --stdio`, of `perf report -s type,typeoff -n --stdio`, or of `perf
-    annotate --data-type --stdio`; `-` is standard input.
+    The accesses of the profile are attributed to fields of structs. REPORT is text of `perf c2c report
+    --stdio`, of `perf report -s type,typeoff -n --stdio`, or of `perf annotate --data-type --stdio`; `-`
+    is standard input.
 
     Exit status: 0 read, 1 what --fail-on names, 2 bad usage, 3 something was not read, or nothing was placed.
     """

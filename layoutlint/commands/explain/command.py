@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @color_option
 @width_option
 def explain(topic: str, rule_paths: tuple[str, ...], color: str, width: int | None) -> None:
-    """Explain a rule kind, or the reason of a rule."""
+    """Explain a kind, or the reason of a rule."""
     from layoutlint.commands import terminal
     from layoutlint.reports import styled
 

@@ -65,8 +65,9 @@ def bisect(
     placement: PlacementOptions,
     reading: ReadingOptions,
 ) -> NoReturn:
-    """Find the commits after OLD, up to NEW, in which RULE got worse or better, from C headers alone.
+    """Find the commits that changed RULE.
 
+    They are the commits after OLD, up to NEW, in which RULE got worse or better, from C headers alone.
     PATH is a file or folder of the repository (default: all of it). Nothing is checked out or built. Exit
     status: 0 the commits are found, 3 only a range is found, because commits in it could not be judged.
     """

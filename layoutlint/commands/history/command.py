@@ -70,10 +70,11 @@ def history(
     placement: PlacementOptions,
     reading: ReadingOptions,
 ) -> NoReturn:
-    """Follow STRUCT over several builds: sizes, fields that moved, verdicts, and what changed when.
+    """Follow STRUCT over several builds.
 
-    INPUT can be the store of a survey. Builds are in the order of their Linux versions, if all state one;
-    else as given. Exit status: 0 the struct is known in every build, 3 something is not known.
+    Printed are sizes, fields that moved, verdicts, and what changed when. INPUT can be the store of a
+    survey. Builds are in the order of their Linux versions, if all state one; else as given. Exit status:
+    0 the struct is known in every build, 3 something is not known.
     """
     from layoutlint.commands import terminal
 

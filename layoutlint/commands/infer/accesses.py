@@ -42,10 +42,11 @@ def accesses(
     format_: str,
     reading: ReadingOptions,
 ) -> NoReturn:
-    """List which functions read, write and lock the fields of structs.
+    """List the functions that use fields.
 
-    SOURCE is a C source, a folder, a compile_commands.json, or a configured kernel tree or a folder of one
-    (`-- O=BUILD` names its build folder). What functions in headers do counts for their callers.
+    Printed are the functions that read, write and lock the fields of structs. SOURCE is a C source, a
+    folder, a compile_commands.json, or a configured kernel tree or a folder of one (`-- O=BUILD` names
+    its build folder). What functions in headers do counts for their callers.
     """
     from layoutlint.commands import packs, terminal
     from layoutlint.inference.analysis import analyse

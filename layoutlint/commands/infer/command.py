@@ -71,11 +71,15 @@ def infer(
     format_: str,
     reading: ReadingOptions,
 ) -> NoReturn:
-    """Guess which written fields share a cache line with fields that others read.
+    """Guess false sharing from C sources.
 
-    INPUT names C sources, as for `accesses`. Layouts come from them, or from compiled files and snapshots if
-    any are given as well. Notes are guesses, best first, and the exit status is 0. Contradictions are
-    declared accesses that the source contradicts.
+    Guesses are written fields that share a cache line with fields that others read. INPUT names C
+    sources, as for `accesses`. Layouts come from them, or from compiled files and snapshots if any are
+    given as well. The best guess is first. Contradictions are declared accesses that the source
+    contradicts.
+
+    Exit status: 0, whatever is guessed; 3 a source could not be read, or --struct or --profile matches
+    nothing.
     """
     from layoutlint.commands import terminal
     from layoutlint.inference.analysis import analyse

@@ -24,9 +24,10 @@ _SHIPPED = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__
 @click.option("--dry-run", is_flag=True, help="Print the files, and write nothing.")
 @click.argument("folder", metavar="[FOLDER]", default=".", required=False)
 def init(header: bool, dry_run: bool, folder: str) -> None:
-    """Write a first layoutlint.toml, a pre-commit hook and CI jobs into FOLDER (default: the current one).
+    """Write a first rule file and CI jobs.
 
-    The rules are guesses from the types of fields, all of them comments. Existing files are not changed.
+    FOLDER (default: the current one) gets a layoutlint.toml, a pre-commit hook and CI jobs. The rules are
+    guesses from the types of fields, all of them comments. Existing files are not changed.
     """
     if not os.path.isdir(folder):
         is_other = os.path.lexists(folder)

@@ -48,7 +48,10 @@ class ServerOptions(NamedTuple):
 @placement_options
 @click.pass_obj
 def lsp(flags: tuple[str, ...], /, own: ServerOptions, placement: PlacementOptions) -> None:
-    """Serve an editor on stdin and stdout (language server protocol)."""
+    """Serve an editor (language server).
+
+    The protocol is spoken on stdin and stdout.
+    """
     from importlib.util import find_spec
 
     if find_spec("pygls") is None:

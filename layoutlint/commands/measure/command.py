@@ -122,11 +122,11 @@ def measure(
     placement: PlacementOptions,
     reading: ReadingOptions,
 ) -> NoReturn:
-    """Measure on this machine what the layout of STRUCT costs: two cores access its fields.
+    """Measure here what a layout costs.
 
-    layoutlint generates a C program with the offsets, compiles it and runs it. The accesses come from a
-    rule (--rule) and its declared accesses, or from --read, --write and --lock. --before and --after
-    compare two layouts; one of them can be INPUT.
+    Two cores of this machine access the fields of STRUCT. layoutlint generates a C program with the
+    offsets, compiles it and runs it. The accesses come from a rule (--rule) and its declared accesses, or
+    from --read, --write and --lock. --before and --after compare two layouts; one of them can be INPUT.
 
     Exit status: 0 measured, whatever the result is; 3 this machine cannot measure it.
     """

@@ -40,12 +40,13 @@ def rules_asserts(
     form: str | None,
     reading: ReadingOptions,
 ) -> NoReturn:
-    """Print assertions in C on structs, for builds without layoutlint.
+    """Print assertions in C on structs.
 
-    With --c11 or --form, they hold for a STRUCT of INPUT as it is now: its size, its alignment, and the
-    offset of each member, also of inner structs. Of a RULEFILE, every rule that C can express exactly becomes
-    an assertion. Comments list the rest, with the reason. --form c11 prints _Static_assert, kernel
-    static_assert of Linux, and build-bug-on a function with BUILD_BUG_ON.
+    They are for builds without layoutlint. With --c11 or --form, they hold for a STRUCT of INPUT as it is
+    now: its size, its alignment, and the offset of each member, also of inner structs. Of a RULEFILE,
+    every rule that C can express exactly becomes an assertion. Comments list the rest, with the reason.
+    --form c11 prints _Static_assert, kernel static_assert of Linux, and build-bug-on a function with
+    BUILD_BUG_ON.
 
     Without, they are CACHELINE_ASSERT_GROUP_MEMBER and _SIZE statements. For a STRUCT of INPUT, these pin its
     marked groups as they are now; for a RULEFILE, the groups of its `group` rules and of the sides of its

@@ -24,7 +24,7 @@ FORMATS = formats(__package__, "text", "json")
 
 @click.group("rules", cls=Subcommands)
 def rules_group() -> None:
-    """List rules, check rule files, and test rules."""
+    """List, check and test rules."""
 
 
 rules_group.add_command(rules_import)
@@ -37,7 +37,7 @@ rules_group.add_command(rules_asserts)
 )
 @click.option("--pack", "pack_names", multiple=True, metavar="NAME", help="List only this shipped pack.")
 def rules_list(rule_paths: tuple[str, ...], pack_names: tuple[str, ...]) -> None:
-    """List the shipped packs with their rules, or the rules of given files."""
+    """List shipped rules, or those of files."""
     from layoutlint.commands import terminal
     from layoutlint.intent.toml import shipped_rules
 
@@ -59,7 +59,10 @@ def _rule_line(rule: Rule) -> str:
 @rules_group.command("check")
 @click.argument("rule_paths", nargs=-1, required=True, metavar="PATH...")
 def rules_check(rule_paths: tuple[str, ...]) -> None:
-    """Report every mistake in rule files and their cases, with file and line."""
+    """Report every mistake in rule files.
+
+    Their cases are read too; each mistake has file and line.
+    """
     from layoutlint.commands import terminal
     from layoutlint.commands.rules import case_file
     from layoutlint.intent.overrides import read_overrides
@@ -85,10 +88,10 @@ def rules_check(rule_paths: tuple[str, ...]) -> None:
 def rules_test(
     rule_paths: tuple[str, ...], pack_names: tuple[str, ...], strict: bool, format_: str
 ) -> NoReturn:
-    """Judge the cases of rule files: structs in C with expected outcomes.
+    """Judge the cases of rule files.
 
-    The cases of locks.toml are in locks.cases.toml beside it. Without PATH and --pack, the cases of all
-    shipped packs are judged.
+    Cases are structs in C with expected outcomes. The cases of locks.toml are in locks.cases.toml beside
+    it. Without PATH and --pack, the cases of all shipped packs are judged.
     """
     from layoutlint.commands import terminal
     from layoutlint.commands.rules import cases

@@ -19,11 +19,12 @@ _MOST_BYTES = 1 << 20
 @click.option("--output", metavar="FILE", help="Write the rule file to FILE, not to stdout.")
 @click.option("--force", is_flag=True, help="Overwrite an existing FILE.")
 def rules_import(form: str, path: str, struct: str | None, output: str | None, force: bool) -> None:
-    """Convert a table of Linux's Documentation/networking/net_cachelines to a rule file.
+    """Convert a table of Linux to rules.
 
-    The rule file declares the accesses of each field on both paths. Its rules compare a struct with the
-    table: fields without a row and rows without a field, fields that one path reads on a line that the other
-    path writes, and the number of lines that each path touches.
+    TABLE is of Linux's Documentation/networking/net_cachelines. The rule file declares the accesses of
+    each field on both paths. Its rules compare a struct with the table: fields without a row and rows
+    without a field, fields that one path reads on a line that the other path writes, and the number of
+    lines that each path touches.
     """
     from layoutlint.commands import output_files, terminal
     from layoutlint.commands.rules.net_cachelines import rules

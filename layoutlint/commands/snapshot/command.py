@@ -71,7 +71,7 @@ def snapshot(
     randomising: RandomisingOptions,
     reading: ReadingOptions,
 ) -> NoReturn:
-    """Record the layouts of structs of INPUT, to commit and compare them.
+    """Record layouts, to commit and compare.
 
     The file is an input of all commands, and `check --snapshot FILE` holds layouts to it. Exit status:
     0 written; 3 something could not be recorded, and nothing is written (--allow-unknown writes the rest).

@@ -118,16 +118,16 @@ def suggest(
     placement: PlacementOptions,
     reading: ReadingOptions,
 ) -> NoReturn:
-    """Suggest an order of the members of each STRUCT that keeps all of its rules.
+    """Suggest an order that keeps the rules.
 
-    Of all orders that keep the rules at every placement, it is the one that moves the fewest declarations;
-    then the smallest, then the one with the fewest holes. Where the sources depend on the order, only
-    orders that they allow are suggested. `pip install layoutlint[suggest]` adds the solver that proves that
-    no order keeps the rules.
-    Several patches are a series: each is found with those before it applied.
-    With --smallest and no STRUCT, it lists all structs that could be smaller, the most bytes first.
+    The order is of the members of each STRUCT. Of all orders that keep the rules at every placement, it
+    is the one that moves the fewest declarations; then the smallest, then the one with the fewest holes.
+    Where the sources depend on the order, only orders that they allow are suggested. `pip install
+    layoutlint[suggest]` adds the solver that proves that no order keeps the rules. Several patches are a
+    series: each is found with those before it applied. With --smallest and no STRUCT, it lists all
+    structs that could be smaller, the most bytes first.
 
-    Exit status: 0 an order is suggested, or none is needed; 1 the rules contradict one another; 3 refused, or
+    Exit status: 0 an order is suggested, or none is needed; 1 no order keeps all rules; 3 refused, or
     nothing was found.
     """
     from layoutlint.commands import output_files, terminal

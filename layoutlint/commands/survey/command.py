@@ -106,7 +106,7 @@ class _WithDefault(click.Group):
 
 @click.group("survey", cls=_WithDefault)
 def survey_group() -> None:
-    """Read and judge many inputs, and query what was found.
+    """Judge many inputs, and query results.
 
     `survey INPUT...` is short for `survey run INPUT...`.
     """
@@ -131,10 +131,11 @@ def run_survey(
     placement: PlacementOptions,
     reading: ReadingOptions,
 ) -> NoReturn:
-    """Read and judge each INPUT in a task of its own, and keep its rows in a store (Parquet).
+    """Judge many inputs, and keep the results.
 
-    JOB is a TOML file with inputs, rules and limits. `-` reads a list of inputs from standard input. A later
-    run does only what is new. Exit status as `check`; inputs that failed or were not read whole make it 3.
+    Each INPUT is a task of its own; its rows are kept in a store (Parquet). JOB is a TOML file with
+    inputs, rules and limits. `-` reads a list of inputs from standard input. A later run does only what
+    is new. Exit status as `check`; inputs that failed or were not read whole make it 3.
     """
     from layoutlint.commands import terminal
 
@@ -254,9 +255,10 @@ def _refuse_partial(packs: tuple[Pack, ...]) -> None:
 def report_store(
     store: str, rule: str, struct: str, format_: str, verbose: bool, width: int | None
 ) -> None:
-    """Report what a store has: rules that fail, and since when; structs that differ; failures; costs.
+    """Report what a store has.
 
-    The latest run of each input counts.
+    Reported are rules that fail, and since when; structs that differ; failures; costs. The latest run of
+    each input counts.
     """
     from layoutlint.commands import terminal
 

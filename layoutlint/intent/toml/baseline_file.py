@@ -1,4 +1,4 @@
-"""Reads and writes baselines: the findings that a project accepts (docs/baseline.md)."""
+"""Reads and writes baselines: the findings that a project accepts (docs/ci.md)."""
 
 from __future__ import annotations
 

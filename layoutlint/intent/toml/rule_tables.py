@@ -1,6 +1,6 @@
 """Reads the tables and keys of a rule file that are not the parameters of a kind.
 
-Conditions (`when`, docs/rules.md), surroundings (`around`), placements (docs/placements.md), and functions.
+Conditions (`when`), surroundings (`around`), placements, and functions (docs/rules.md).
 """
 
 from __future__ import annotations

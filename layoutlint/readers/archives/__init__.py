@@ -1,1 +1,1 @@
-"""Archives as inputs: packages, tarballs and static libraries, read like folders (docs/archives.md)."""
+"""Archives as inputs: packages, tarballs and static libraries, read like folders (docs/inputs.md)."""

@@ -1,1 +1,1 @@
-"""Results of earlier runs, kept as long as the files that they come from are the same (docs/cache.md)."""
+"""Results of earlier runs, kept as long as the files that they come from are the same (docs/inputs.md)."""

@@ -1,4 +1,4 @@
-"""Readings of ELF files under their build ids, for runs that take these for the content (docs/cache.md).
+"""Readings of ELF files under their build ids, for runs that take these for the content (docs/inputs.md).
 
 The key has no path: a copy, a member of another archive and a download find the reading of the first file.
 Only what comes from the file alone is kept, so nothing beside it decides. Anybody can write a build id into a

@@ -1,4 +1,4 @@
-"""Results of readers, kept in the cache as JSON, `layoutlint/reading/1` (docs/cache.md).
+"""Results of readers, kept in the cache as JSON, `layoutlint/reading/1` (docs/inputs.md).
 
 Objects have the attributes of their records by name. Decoding is strict: another form raises Malformed.
 """

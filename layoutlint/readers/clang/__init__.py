@@ -1,5 +1,5 @@
 """The reader of C source through libclang: a file, a folder, a compile_commands.json, or a kernel tree
-(docs/readers.md).
+(docs/inputs.md).
 
 If a base commit decides on flags, C text is read with those that the commit has, and where a change has
 others, with these too. A struct that differs then, or that only these find, is reported as not read: which

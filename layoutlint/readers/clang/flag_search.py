@@ -1,6 +1,6 @@
 """The compilation databases around C files, or a compile_flags.txt: the command whose flags a file has.
 
-Like clangd: a source has its own entry, a header the flags of a unit that includes it (docs/readers.md).
+Like clangd: a source has its own entry, a header the flags of a unit that includes it (docs/inputs.md).
 """
 
 from __future__ import annotations

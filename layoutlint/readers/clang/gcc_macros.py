@@ -18,7 +18,7 @@ from layoutlint.readers.clang.compiler_answer import ANNOTATING, SHOWING
 Version = tuple[int, ...]
 
 STAND_IN: Version = (13, 3, 0)
-"""The version of a GCC whose name has none (docs/readers.md): the last that does not define `__has_feature`,
+"""The version of a GCC whose name has none (docs/inputs.md): the last that does not define `__has_feature`,
 which makes it differ most from clang."""
 OLDEST: Version = (4, 8, 5)
 """The oldest version that one without a number in its name is taken for."""

@@ -122,7 +122,7 @@ def notes(compilers: Iterable[Compiler | None], options: ReadOptions) -> Iterato
     if not known:
         yield "--query-driver: no compile_commands.json names a compiler to ask"
     elif unasked:
-        why = "they are not found, do not match, or are in the checkout (docs/readers.md)"
+        why = "they are not found, do not match, or are in the checkout (docs/inputs.md)"
         yield f"--query-driver: not asked: {first_few(unasked)}: {why}"
 
 

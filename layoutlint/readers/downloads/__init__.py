@@ -1,1 +1,1 @@
-"""Inputs from servers: debug information by build id (docs/downloads.md)."""
+"""Inputs from servers: debug information by build id (docs/inputs.md)."""

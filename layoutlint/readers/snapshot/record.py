@@ -168,7 +168,7 @@ class Document(Record, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     schema: Literal["layoutlint/snapshot/1"]
     """The name and version of this format. It is the first key of a file."""
     target: str
-    """The machine, as docs/readers.md calls it."""
+    """The machine, as docs/inputs.md calls it."""
     reader: Annotated[str, Meta(pattern=_READER)]
     """What read the input: dwarf, btf, clang, or several of these."""
     compilers: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""An allocation in C source: which call makes objects of which struct (docs/allocations.md).
+"""An allocation in C source: which call makes objects of which struct (docs/rules.md).
 
 C is read as text, without headers: macros are not expanded, all branches of `#ifdef` count, and names are
 resolved in the function around them. If that is not enough, the Allocation has a problem.

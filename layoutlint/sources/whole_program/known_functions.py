@@ -1,7 +1,7 @@
 """Functions whose effect on what they are given is known by their name.
 
 Their bodies are left out: what a lock does inside is not what its user does. A project adds its own in a rule
-file (docs/infer.md).
+file (docs/servers.md).
 """
 
 from __future__ import annotations

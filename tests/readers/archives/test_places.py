@@ -87,7 +87,7 @@ def test_how_much_may_be_unpacked(text, size, monkeypatch):
 
 
 def test_how_much_is_unpacked_by_default(monkeypatch):
-    """As docs/archives.md has it."""
+    """As docs/inputs.md has it."""
     for text in (None, ""):
         monkeypatch.delenv("LAYOUTLINT_UNPACK_LIMIT", raising=False)
         if text is not None:
