@@ -173,7 +173,7 @@ def main() -> NoReturn:
     except click.Abort:
         sys.exit(EXIT_INTERRUPTED)
     except ReadError as error:
-        _fail(str(error), EXIT_UNKNOWN)
+        _exit_with((f"layoutlint: {error}", *_help(str(error))), EXIT_UNKNOWN)
     except LayoutlintError as error:
         _exit_with(_usage_messages(error), EXIT_USAGE)
     except (MemoryError, RecursionError) as error:
@@ -221,7 +221,14 @@ def _usage_messages(error: LayoutlintError) -> tuple[str, ...]:
     if isinstance(error, RuleFileError):
         return error.messages
     has_place = isinstance(error, UsageError) and error.place
-    return (str(error) if has_place else f"layoutlint: {error}",)
+    return (str(error) if has_place else f"layoutlint: {error}", *_help(str(error)))
+
+
+def _help(message: str) -> tuple[str, ...]:
+    """Return the line that names the help on a message; nothing if there is none."""
+    from layoutlint.reports import help_entries
+
+    return tuple(filter(None, (help_entries.help_line((message,)),)))
 
 
 def _internal(error: Exception) -> NoReturn:

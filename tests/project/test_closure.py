@@ -21,6 +21,7 @@ from tools import sizes
 from tools.documents import cli as cli_doc
 from tools.documents import json_outputs as json_doc
 from tools.documents import losses as losses_doc
+from tools.documents import messages as messages_doc
 from tools.documents import shipped_rules as shipped_rules_doc
 from tools.documents import targets as targets_doc
 
@@ -216,7 +217,7 @@ def test_the_narration_names_code():
     assert len(set(CODE_NAMES)) > 20
 
 
-@pytest.mark.parametrize("page", [losses_doc, shipped_rules_doc, targets_doc], ids=lambda page: page.PATH.name)
+@pytest.mark.parametrize("page", [losses_doc, messages_doc, shipped_rules_doc, targets_doc], ids=lambda page: page.PATH.name)
 def test_a_generated_page_is_what_the_code_says(page):
     assert page.PATH.read_text() == page.text(), f"run `python -m {page.__name__}`"
 

@@ -19,7 +19,7 @@ GENERATED = {"cli", "json", "kinds", "losses", "shipped-rules", "survey-store", 
 LIMITS = {
     "README": 363, "annotations": 898, "ci": 1670, "concepts": 1133, "diff": 1154, "editors": 729,
     "embedded": 617, "evidence": 1182, "inputs": 2486, "kernel-rules": 496, "kernel": 606, "matrix": 648,
-    "messages": 852, "randomised-layouts": 820, "rules": 2861, "scripting": 672, "security": 764,
+    "messages": 857, "randomised-layouts": 820, "rules": 2861, "scripting": 672, "security": 764,
     "servers": 1246, "snapshot": 857, "suggest": 1395, "survey": 1024, "trust": 752, "tutorial": 1048,
 }  # fmt: skip
 """The most words of each page of docs/ that is written by hand, as `wc -w` counts them."""
@@ -126,6 +126,8 @@ MESSAGES = {
     "cache-refused": Message(0, "is inside a checkout", "cache info", BASE, change={}),
 }  # fmt: skip
 """By entry of docs/messages.md."""
+WITHOUT_HELP = {"nothing-judged", "no-baseline", "no-order", "taken-to-hold", "mistake-in-a-rule-file", "suppresses-no-finding", "cache-refused"}
+"""These do not end a run, or say themselves what to type."""
 ENTRIES = set(re.findall(r"^## (.+)$", (ROOT / "docs/messages.md").read_text(), re.M))
 
 
@@ -151,3 +153,9 @@ def test_a_message_is_printed(tmp_path: Path, entry: str, message: Message):
     done = run(*message.command.split(), cwd=tmp_path, **environment)
     printed = re.sub(r"\s+", " ", done.stdout + done.stderr)
     assert (done.returncode, message.text in printed) == (message.status, True), printed
+    assert (f"`layoutlint explain {entry}`" in printed) == (entry not in WITHOUT_HELP), printed
+
+
+@pytest.mark.parametrize("entry", [*MESSAGES, "internal-error"])
+def test_explain_has_each_entry(entry):
+    assert run("explain", entry).stdout.startswith(f"{entry}\n\n")

@@ -1,4 +1,4 @@
-"""`layoutlint explain`: print the manual of a rule kind, or the reason of a rule."""
+"""`layoutlint explain`: print the manual of a rule kind, the reason of a rule, or the help on a message."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=OptionCommand)
-@click.argument("topic", metavar="KIND|RULE")
+@click.argument("topic", metavar="KIND|RULE|MESSAGE")
 @click.option("--rules", "rule_paths", multiple=True, metavar="PATH", help="Search the rule in PATH too.")
 @color_option
 @width_option
 def explain(topic: str, rule_paths: tuple[str, ...], color: str, width: int | None) -> None:
-    """Explain a kind, or the reason of a rule."""
+    """Explain a kind, a rule or a message.
+
+    MESSAGE is the name that a report gives in `help: layoutlint explain MESSAGE`.
+    """
     from layoutlint.commands import terminal
     from layoutlint.reports import styled
 
@@ -34,7 +37,8 @@ def explain(topic: str, rule_paths: tuple[str, ...], color: str, width: int | No
 
 
 def _lines(topic: str, rule_paths: tuple[str, ...], width: int) -> Iterator[Line]:
-    """Return the manual of a kind, or a rule in words; raises click.UsageError for another topic."""
+    """Return the manual of a kind, a rule in words, or the help on a message; raises click.UsageError."""
+    from layoutlint.commands.explain import messages
     from layoutlint.commands.explain.markdown import render_lines
     from layoutlint.commands.explain.text import rule_lines
     from layoutlint.intent.toml import shipped_rules
@@ -48,8 +52,11 @@ def _lines(topic: str, rule_paths: tuple[str, ...], width: int) -> Iterator[Line
         return render_lines(manual.explain(kind), width)
     packs = load_packs_of_inputs(rule_paths, ()) + shipped_rules.shipped_packs()
     rules = {rule.id: rule for pack in packs for rule in pack.rules}
+    helps = messages.entries()
+    if topic in helps and topic not in rules:
+        return render_lines(helps[topic], width)
     if topic not in rules:
-        near = did_you_mean(topic, [*rules, *KINDS]) or _kinds_about(topic)
+        near = did_you_mean(topic, [*rules, *KINDS, *helps]) or _kinds_about(topic)
         lists = f"the kinds are {', '.join(KINDS)}; `layoutlint rules list` lists the shipped rules"
         lists += "" if rule_paths else "; `--rules FILE` searches those of a file too"
         raise click.UsageError(f"no kind and no rule is called {topic!r}{near}; {lists}")

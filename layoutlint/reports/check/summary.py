@@ -11,7 +11,7 @@ from layoutlint.judgement.build_outcomes import summarise_builds
 from layoutlint.judgement.finding import BaselineUse, Finding, Report, State, Unresolved
 from layoutlint.judgement.messages import describe_definition, finding_message
 from layoutlint.judgement.origin import EvidenceUse
-from layoutlint.judgement.verdict import WORST_FIRST
+from layoutlint.judgement.verdict import WORST_FIRST, Outcome
 from layoutlint.phrases import first_few, quantity
 from layoutlint.reports.check import builds
 from layoutlint.reports.finding_phrases import (
@@ -23,6 +23,7 @@ from layoutlint.reports.finding_phrases import (
     subject,
     tally,
 )
+from layoutlint.reports.help_entries import help_line
 from layoutlint.reports.styled import Line, line, paragraph
 
 T = TypeVar("T")
@@ -109,6 +110,8 @@ def summary(report: Report, width: int, detail: Detail, shortened: int) -> Itera
     yield from _baseline(report, width, detail)
     for used in report.evidence:
         yield from paragraph(f"evidence {used.file}: ", _evidence_use(used), width)
+    if helps := help_line(_puzzling_messages(report)):
+        yield from paragraph("", helps, width, "dim")
     words, more = tally(report), f"; -v shows {_join_texts(hidden)}" if hidden else ""
     if len(words) + len(more) > width:
         yield from paragraph("-v shows ", _join_texts(hidden), width, "dim")
@@ -116,6 +119,16 @@ def summary(report: Report, width: int, detail: Detail, shortened: int) -> Itera
     style = "bold green" if report.exit_status == 0 and not report.findings else "bold red"
     yield line((words, "bold"), (more, "dim"))
     yield line((f"exit {report.exit_status}: {exit_meaning(report)}", style))
+
+
+def _puzzling_messages(report: Report) -> Iterator[str]:
+    """Yield the messages on what could not be judged, and on what the status means."""
+    for finding in report.findings:
+        if finding.verdict.outcome is Outcome.UNKNOWN and not finding.is_accepted:
+            yield finding_message(finding)
+    yield from (unread.reason for unread in report.unread)
+    yield from (str(part) for part in report.coverage.not_covered if part.rules)
+    yield exit_meaning(report)
 
 
 def _accepted_findings(report: Report) -> Iterator[str]:

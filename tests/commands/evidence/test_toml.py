@@ -25,7 +25,7 @@ SUMMARY = ReportSummary("c2c.txt", ("perf c2c",), ReportHeader(), 1, 1, 0, False
 P = "fixtures/profiles"
 
 
-def touched(path: str, loads: int = 0, stores: int = 0, cpus: int = 2) -> FieldTouch:
+def touch(path: str, loads: int = 0, stores: int = 0, cpus: int = 2) -> FieldTouch:
     counts = Counts(loads, 0, 0, stores, 0, 0)
     return FieldTouch(path, 0, 8, 0, Touch(0, counts, loads + stores, stores > 0, loads > 0, cpus, (), (9,)))
 
@@ -46,15 +46,15 @@ def drafts(*lines: PlacedLine, summary: ReportSummary = SUMMARY) -> list[dict]:
 H, T, COUNT, OWNER = "head", "tail", "lock.count", "lock.owner"
 PAIRS = [
     # what a line shows; the fields of each draft
-    ("one writes, others read", [touched(H, 0, 9), touched(T, 5), touched(COUNT, 7)], [[["head"], ["lock", "tail"]], ["lock", "tail"]]),
-    ("both write and read", [touched(H, 3, 9), touched(T, 5, 8)], [[["head"], ["tail"]]]),
-    ("true sharing of one word", [touched(H, 9, 9)], []),
-    ("parts of one member", [touched(COUNT, 0, 9), touched(OWNER, 5)], [[["lock.count"], ["lock.owner"]]]),
-    ("a member and its part", [touched("lock", 0, 9), touched(COUNT, 5)], []),
-    ("elements of an array", [touched("slot[0].n", 0, 9), touched("slot[1].n", 5)], []),
-    ("few stores beside many", [touched(H, 4, 1), touched(T, 0, 99), touched(COUNT, 5)], [[["tail"], ["lock", "head"]]]),
-    ("only read", [touched(H, 4), touched(T, 5)], [["tail", "head"]]),
-    ("written, and nobody waits", [touched(H, 0, 9), touched(T, 0, 9)], []),
+    ("one writes, others read", [touch(H, 0, 9), touch(T, 5), touch(COUNT, 7)], [[["head"], ["lock", "tail"]], ["lock", "tail"]]),
+    ("both write and read", [touch(H, 3, 9), touch(T, 5, 8)], [[["head"], ["tail"]]]),
+    ("true sharing of one word", [touch(H, 9, 9)], []),
+    ("parts of one member", [touch(COUNT, 0, 9), touch(OWNER, 5)], [[["lock.count"], ["lock.owner"]]]),
+    ("a member and its part", [touch("lock", 0, 9), touch(COUNT, 5)], []),
+    ("elements of an array", [touch("slot[0].n", 0, 9), touch("slot[1].n", 5)], []),
+    ("few stores beside many", [touch(H, 4, 1), touch(T, 0, 99), touch(COUNT, 5)], [[["tail"], ["lock", "head"]]]),
+    ("only read", [touch(H, 4), touch(T, 5)], [["tail", "head"]]),
+    ("written, and nobody waits", [touch(H, 0, 9), touch(T, 0, 9)], []),
 ]  # fmt: skip
 
 
@@ -63,13 +63,13 @@ def test_fields(fields, expected):
     assert [draft["fields"] for draft in drafts(line(*fields))] == expected
 
 
-CLEAR = (touched(H, 0, 9), touched(T, 5))
+CLEAR = (touch(H, 0, 9), touch(T, 5))
 DOUBTS = [
     # what is less than certain; what the reason says of it
     ({"certainty": "likely"}, SUMMARY, "the place of the object on the line is likely, not certain"),
     ({"identity": "struct"}, SUMMARY, "no code shows that the line is one of this struct"),
     ({"covered": 42.3}, SUMMARY, "the report is an excerpt with 42 % of the samples"),
-    ({"fields": (touched(H, 0, 9, 1), touched(T, 5, 0, 1))}, SUMMARY, "the report does not show which processors touch which field"),
+    ({"fields": (touch(H, 0, 9, 1), touch(T, 5, 0, 1))}, SUMMARY, "the report does not show which processors touch which field"),
     ({}, replace(SUMMARY, build="unverified", build_note="no build id"), "the build of the profile is not verified: no build id"),
     ({}, SUMMARY, "loads that took its line: 5 of `tail`"),
 ]
@@ -85,7 +85,7 @@ def test_reasons(more, summary, doubt):
 
 def test_lines_are_added_up():
     """Also those on which the other one is written: one rule keeps the two apart."""
-    (draft,) = drafts(line(*CLEAR), line(*CLEAR, line=8), line(touched(T, 0, 4), touched(H, 3), line=9))
+    (draft,) = drafts(line(*CLEAR), line(*CLEAR, line=8), line(touch(T, 0, 4), touch(H, 3), line=9))
     assert draft["fields"] == [["head"], ["tail"]]
     assert draft["why"] == "18 stores to `head`; loads that took its line: 10 of `tail`"
     assert draft["evidence"] == ["perf c2c, c2c.txt:7", "perf c2c, c2c.txt:8"]
