@@ -70,9 +70,10 @@ def _rules() -> Iterator[Rule]:
 
 
 def _topics(ctx: click.Context) -> Iterable[str]:
+    from layoutlint.commands.explain import messages
     from layoutlint.kinds import KINDS
 
-    return (*KINDS, *(rule.id for rule in _rules()))
+    return (*KINDS, *(rule.id for rule in _rules()), *messages.entries())
 
 
 def _structs(ctx: click.Context) -> Iterable[str]:
@@ -119,7 +120,7 @@ def _schemas(ctx: click.Context) -> Iterable[str]:
 
 _NAMES: dict[str, Names] = {
     "--pack": _packs,
-    "KIND|RULE": _topics,
+    "KIND|RULE|MESSAGE": _topics,
     "STRUCT": _structs,
     "[STRUCT]...": _structs,
     "GLOB": _structs,

@@ -190,7 +190,7 @@ REFUSED = [
 @pytest.mark.parametrize(("database", "error"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
 def test_what_cannot_be_read(tmp_path, database, error):
     done = run("show", "src/q.c", "q", cwd=tree(tmp_path, {**SRC, "build/compile_commands.json": database}))
-    text_message = done.stderr.splitlines()[-1].removeprefix("layoutlint: ")
+    text_message = done.stderr.partition("\nhelp: ")[0].splitlines()[-1].removeprefix("layoutlint: ")
     assert text_message.startswith(error[:-1]) if error.endswith("*") else text_message == error
     assert done.returncode == 3
 

@@ -136,7 +136,7 @@ def test_a_header_of_cplusplus_is_called_that(tmp_path, construct, text):
     done = run("show", "x.h", "--all", cwd=tree(tmp_path, {"x.h": text}))
     assert done.stderr == (
         f"layoutlint: x.h: is a C++ header (it has `{construct}`); layoutlint reads only C, "
-        "also in the DWARF of a program\n"
+        "also in the DWARF of a program\nhelp: `layoutlint explain another-language`\n"
     )
     assert (done.returncode, done.stdout) == (3, "")
 
