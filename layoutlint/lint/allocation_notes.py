@@ -31,7 +31,7 @@ def allocation_notes(
     Allocations are searched in inputs that are C sources, and below the source directories of the options.
     Structs that only guesses judge have notes if they are among the `failing`.
     """
-    unplaced = [_unplaced_structs(judged, failing) for judged in inputs]
+    unplaced = [unplaced_structs(judged, failing) for judged in inputs]
     names = frozenset(name for structs in unplaced for name in structs)
     if not names:
         return [()] * len(inputs)
@@ -85,7 +85,7 @@ def sources_of(reading: Reading) -> tuple[str, ...]:
     return tuple(unit for unit in dict.fromkeys(units) if files.is_file(unit))
 
 
-def _unplaced_structs(judged: JudgedInput, failing: frozenset[str]) -> dict[str, Struct]:
+def unplaced_structs(judged: JudgedInput, failing: frozenset[str]) -> dict[str, Struct]:
     """Return the structs that rules judge and for which no placement is declared, by tag and typedef."""
     rules = StructMap((rule.struct, rule) for rule in judged.rules if not rule.guess)
     structs = [
