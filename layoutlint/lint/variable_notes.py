@@ -70,6 +70,6 @@ def _note(struct: Struct, variable: Field, options: Options) -> Iterator[str]:
     if narrow < assumed:
         yield (
             f"{variable.name} is the only variable of {struct.aggregate} {struct.name}, at {address % size} "
-            f"modulo {size}: if no other object exists, `[struct.{struct.name}]` with "
+            f"modulo {size} in this program: if no other object exists, `[struct.{struct.name}]` with "
             f'`placement = "{storage.spelling}"` would narrow {assumed} bases to {narrow}'
         )

@@ -45,7 +45,7 @@ def test_a_variable_of_a_program(tmp_path, declaration, name):
     address = next(int(line.split()[0], 16) for line in symbols.splitlines() if line.split()[-1] == name)
     align = min(64, address & -address)
     assert notes == [
-        f"note: {name} is the only variable of struct server, at {address % 64} modulo 64: if no other object exists, "
+        f"note: {name} is the only variable of struct server, at {address % 64} modulo 64 in this program: if no other object exists, "
         f'`[struct.server]` with `placement = "static:{align}"` would narrow 8 bases to {64 // align}'
     ]
 
