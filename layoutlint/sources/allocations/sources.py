@@ -36,8 +36,9 @@ _LARGEST = 1 << 27
 """The most bytes of a C file; the largest of Linux, a generated header of registers, has 22 million."""
 _T = TypeVar("_T")
 Results = tuple[list[Allocation], list[Unread]]
-_Found = tuple[list[Allocation], list[Unread], dict[str, str], frozenset[str]]
-"""Allocations, failures, typedefs of structs with the tags of the structs, and other calls with a size."""
+_Found = tuple[list[Allocation], list[Unread], dict[str, str], frozenset[tuple[str, str]]]
+"""Allocations, failures, typedefs of structs with the tags of the structs, and the names of other calls with
+a size, each with its file."""
 _MAKERS = {**allocators.MAKERS, **user_space.MAKERS}
 _HINTS = (
     *("alloc", "KMEM_CACHE", "kmem_cache_create", "PER_CPU", "kmemdup"),
@@ -72,24 +73,29 @@ def read(
     """
     unread: list[Unread] = []
     paths_found = _distinct(file for path in paths for file in _files(path, unread))
-    search = partial(_search, paths_found, jobs, progress, declared)
-    allocations, failures, typedefs, other_calls = search(wanted, ())
+    search = partial(_search, jobs, progress, declared)
+    allocations, failures, typedefs, other_calls = search(paths_found, wanted, ())
     if wanted is not None:
         aliases = {name for name, tag in typedefs.items() if wanted.matches(tag) and not wanted.matches(name)}
         if aliases:  # calls that name the struct by its typedef
             wanted = replace(wanted, names=wanted.names | aliases)
-            allocations, failures, _, other_calls = search(wanted, ())
-    known = _wrappers(other_calls, paths, paths_found, jobs, declared)
-    if known:
-        allocations, failures, _, _ = search(wanted, known)
+            allocations, failures, _, other_calls = search(paths_found, wanted, ())
+    known = _wrappers(frozenset(name for name, _ in other_calls), paths, paths_found, jobs, declared)
+    names = frozenset(each.name for each in known)
+    calling = {file for name, file in other_calls if name in names}
+    if calling:
+        places = {path: number for number, path in enumerate(paths_found)}
+        others = [each for each in allocations if each.source.file not in calling]
+        found = search([path for path in paths_found if path in calling], wanted, known)[0]
+        allocations = sorted((*others, *found), key=lambda each: places[each.source.file])
     return [_with_tag(allocation, typedefs) for allocation in allocations], unread + failures
 
 
 def _search(
-    paths_found: list[str],
     jobs: int,
     progress: Progress,
     declared: tuple[Allocator, ...],
+    paths_found: list[str],
     wanted: Wanted | None,
     known: tuple[Wrapper, ...],
 ) -> _Found:
@@ -98,7 +104,7 @@ def _search(
     allocations: list[Allocation] = []
     unread: list[Unread] = []
     typedefs: dict[str, str] = {}
-    other_calls: set[str] = set()
+    other_calls: set[tuple[str, str]] = set()
     for finished, chunk in enumerate(_in_chunks(work, paths_found, jobs), start=1):
         progress("sources", min(finished * _CHUNK, len(paths_found)), len(paths_found))
         allocations += chunk[0]
@@ -305,7 +311,7 @@ def _search_files(
     allocations: list[Allocation] = []
     unread: list[Unread] = []
     typedefs: dict[str, str] = {}
-    other_calls: set[str] = set()
+    other_calls: set[tuple[str, str]] = set()
     names = wanted.names if wanted is not None and not wanted.patterns else frozenset()
     for path in paths:
         text = _read_text(path)
@@ -319,7 +325,8 @@ def _search_files(
         if not in_file and "\0" in text:
             unread.append(Unread(path, "has bytes of value 0: it is not C text"))
         allocations += in_file
-        other_calls |= set() if known else set(_other_calls(text, wanted, _known_makers(declared)))
+        unknown = () if known else _other_calls(text, wanted, _known_makers(declared))
+        other_calls.update((name, path) for name in unknown)
     return allocations, unread, typedefs, frozenset(other_calls)
 
 
