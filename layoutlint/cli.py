@@ -71,7 +71,9 @@ _COMPILER_FLAG = re.compile(
 _TURN_OFF = 'A rule file turns a rule off: [override."ID"] with `enabled = false` and a `why`.'
 _LINKER_FLAG = re.compile(r"-[lL]")
 _MACHINE_OPTION = re.compile(r"--?(?:arch|cpu|machine|target|triple)\b")
-_OF_COMPILERS = frozenset(("--config", "--help", "--output", "--sysroot", "--target", "--verbose", "--version"))
+_OF_COMPILERS = frozenset(
+    ("--config", "--help", "--output", "--sysroot", "--target", "--verbose", "--version")
+)
 """Options of clang that commands have too."""
 _OTHER_WORDS = {
     "--config": "Rules and settings are in a rule file: `--rules FILE`.",
