@@ -71,6 +71,10 @@ _COMPILER_FLAG = re.compile(
 _TURN_OFF = 'A rule file turns a rule off: [override."ID"] with `enabled = false` and a `why`.'
 _LINKER_FLAG = re.compile(r"-[lL]")
 _MACHINE_OPTION = re.compile(r"--?(?:arch|cpu|machine|target|triple)\b")
+_OF_COMPILERS = frozenset(
+    ("--config", "--help", "--output", "--sysroot", "--target", "--verbose", "--version")
+)
+"""Options of clang that commands have too."""
 _OTHER_WORDS = {
     "--config": "Rules and settings are in a rule file: `--rules FILE`.",
     "--disable": _TURN_OFF,
@@ -166,6 +170,7 @@ def main() -> NoReturn:
             complete_values(app)
         _refuse_ambiguous(arguments)
         _refuse_empty(arguments)
+        _note_options_behind(arguments, flags)
         app.main(args=arguments, obj=flags, prog_name="layoutlint", standalone_mode=False)
     except click.ClickException as error:
         _show(error, arguments, flags)
@@ -206,6 +211,19 @@ def _refuse_ambiguous(arguments: list[str]) -> None:
                 f"{word!r} is an option and also a file in this folder; "
                 f"write './{word}' for the file, or rename it"
             )
+
+
+def _note_options_behind(arguments: list[str], flags: tuple[str, ...]) -> None:
+    """Say of options of the command behind `--` that they are compiler flags there."""
+    names = {word.partition("=")[0] for word in flags if word.startswith("--")} - _OF_COMPILERS
+    command: click.Command | None = app if names else None
+    words = iter(arguments)
+    while isinstance(command, click.Group) and (word := next(words, None)) is not None:
+        command = command.get_command(click.Context(command), word) or command
+    own = {each for param in command.params for each in param.opts} if command is not None else set()
+    for option in sorted(names & own):
+        message = f"note: {option} behind `--` is a compiler flag: write options of layoutlint before `--`"
+        sys.stderr.write(escapes.lines((f"layoutlint: {message}",)))
 
 
 def _refuse_empty(arguments: list[str]) -> None:

@@ -49,6 +49,8 @@ def _date(ctx: click.Context, param: click.Parameter, text: str | None) -> str |
     return text
 
 
+_MOST_NAMED = 3
+
 class JudgingOptions(NamedTuple):
     """Options that choose the rules, and what they judge."""
 
@@ -190,6 +192,21 @@ def _complain_of_unstaged(staged: StagedTree) -> None:
     )
 
 
+def _complain_of_rules_below(inputs: tuple[str, ...]) -> None:
+    """Print on stderr which rule files inside of folders and databases are not used."""
+    from layoutlint.commands import rule_files, terminal
+
+    unused = rule_files.below(inputs)
+    if len(unused) == 1:
+        sentence = "does not count for an input that is a folder or database above it: name files beside it"
+    else:
+        sentence = "do not count for inputs that are folders or databases above them: name files beside them"
+    more = len(unused) - _MOST_NAMED
+    names = ", ".join(unused[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    if unused:
+        terminal.complain(f"layoutlint: note: {names} {sentence}")
+
+
 def _judge(
     arguments: Arguments,
     policy: Policy | None,
@@ -214,6 +231,8 @@ def _judge(
     if scope.uses and not any(pack.guesses for pack in packs):
         raise click.UsageError("--uses ranks guesses; add `--pack generic`")
     are_files = change is None and not builds
+    if are_files and not own.rule_paths and policy is None:
+        _complain_of_rules_below(inputs)
     kernel_packs = () if own.no_packs else _kernel_packs(
         packs, inputs if are_files else (), arguments.reading.kernel_tree
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 NAME = "layoutlint.toml"
 _INPUTS = ("inputs", "input", "words", "input_path", "path", "before", "after")
 """The parameters of commands that name inputs."""
+_MOST_FOLDERS = 2_000
 _COMPARING = ("diff", "history", "measure")
 """Commands that judge several inputs by the same rules: those of the last one."""
 
@@ -74,6 +76,36 @@ def files_of(place: str, has: Callable[[str], bool] = files.is_file) -> tuple[st
     if not found and files.is_link(place):
         found = tuple(filter(has, _candidates(files.real_path(place))))
     return found
+
+
+def below(inputs: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the rule files inside of inputs that are folders or databases, which do not belong to them.
+
+    Of large trees, not all folders are searched.
+    """
+    used = {os.path.abspath(path) for place in inputs for path in files_of(_place(place))}
+    folders = dict.fromkeys(folder for each in inputs for folder in _folders_inside(each))
+    paths = (os.path.join(folder, NAME) for folder in folders)
+    found = dict.fromkeys(os.path.abspath(path) for path in paths if files.is_file(path))
+    return tuple(sorted(os.path.relpath(path) for path in found if path not in used))
+
+
+def _folders_inside(path: str) -> Iterator[str]:
+    """Yield folders below a folder, and between a database and the sources that it names."""
+    if files.is_folder(path):
+        for folder, below_it, _ in islice(files.walk(path), _MOST_FOLDERS):
+            below_it[:] = [name for name in below_it if not name.startswith(".")]
+            yield folder
+    elif os.path.basename(path) == "compile_commands.json":
+        from layoutlint.readers.clang import compdb
+
+        top = os.path.dirname(os.path.abspath(path))
+        with suppress(LayoutlintError):  # the run reports it
+            units = (os.path.join(each.directory, each.file) for each in compdb.load(path))
+            for folder in dict.fromkeys(os.path.dirname(os.path.abspath(unit)) for unit in units):
+                while folder.startswith(f"{top}{os.sep}"):
+                    yield folder
+                    folder = os.path.dirname(folder)
 
 
 def top_file(place: str) -> str:

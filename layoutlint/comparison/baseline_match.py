@@ -9,7 +9,7 @@ from fractions import Fraction
 from layoutlint.comparison.edits import outline
 from layoutlint.comparison.standings import Key, Standing, Status, compare_standings, finding_key, standing
 from layoutlint.judgement.finding import Finding, State
-from layoutlint.judgement.line_sharing import list_shared_lines
+from layoutlint.judgement.line_sharing import advise_pairs, list_shared_lines
 from layoutlint.judgement.rule import Severity
 from layoutlint.judgement.verdict import Outcome, SharedLine, Verdict
 from layoutlint.model.record import Record, field, replace
@@ -83,22 +83,28 @@ class Acceptance(Record, frozen=True):
 
 def _with_new_pairs_first(verdict: Verdict, accepted: Standing) -> Verdict:
     before = {pair.key: pair.share for pair in accepted.pairs}
-    new, old = list[SharedLine](), list[SharedLine]()
+    new, worse, old = list[SharedLine](), list[SharedLine](), list[SharedLine]()
     for pair in verdict.shared:
         was = before.get((pair.first, pair.second, bool(pair.distance)), Fraction(0))
         if Fraction(len(pair.bases), verdict.total or 1) <= was:
             old.append(pair)
+        elif was:
+            worse.append(replace(pair, sentence=f"{pair.sentence} (before: {percent(float(was))} of them)"))
         else:
-            earlier = f" (before: {percent(float(was))} of them)" if was else ""
-            new.append(replace(pair, sentence=pair.sentence + earlier))
-    if not (new and before):
+            new.append(pair)
+    changed = (*new, *worse)
+    if not (changed and before):
         return verdict
-    first = {path for pair in new for path in (pair.first, pair.second)}
-    evidence = sorted(verdict.evidence, key=lambda place: place.path not in first)
-    told = "; ".join(pair.sentence for pair in new)
-    rest = f"; {quantity(len(old), 'pair')} as before" if old else ""
-    message = verdict.message.replace(list_shared_lines(verdict.shared), f"new: {told}{rest}")
-    return replace(verdict, message=message, evidence=tuple(evidence), shared=(*new, *old))
+    first, second = ({path for pair in own for path in (pair.first, pair.second)} for own in (new, worse))
+    evidence = sorted(verdict.evidence, key=lambda place: (place.path not in first, place.path not in second))
+    told = (("new", new), ("worse", worse))
+    parts = [f"{head}: {'; '.join(pair.sentence for pair in own)}" for head, own in told if own]
+    parts += [f"{quantity(len(old), 'pair')} as before"] if old else []
+    message = verdict.message.replace(list_shared_lines(verdict.shared), "; ".join(parts))
+    advice = verdict.advice.replace(advise_pairs(verdict.shared), advise_pairs(new or worse))
+    return replace(
+        verdict, message=message, evidence=tuple(evidence), shared=(*changed, *old), advice=advice
+    )
 
 
 def can_be_accepted(finding: Finding) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from layoutlint.errors import RuleFileError, did_you_mean
 from layoutlint.intent.toml import rule_file, shipped_rules
@@ -34,8 +34,8 @@ def read_overrides(packs: Packs) -> dict[Scopes, dict[str, Override]]:
     """
     overrides: dict[Scopes, dict[str, Override]] = {}
     mistakes = []
-    rules = _known_rules(packs) if any(pack.overrides for pack in packs) else {}
     for pack, override in ((each, override) for each in packs for override in each.overrides):
+        rules = _known_rules(pack, packs)
         first = next(_same_overrides(override, pack, packs))
         reason = _obstacle(override, first, rules)
         mistakes += [f"{override.source}: {reason}"] if reason else []
@@ -52,9 +52,13 @@ def _same_overrides(override: Override, pack: Pack, packs: Packs) -> Iterator[Ov
             yield from (each for each in other.overrides if each.rule_id == override.rule_id)
 
 
-def _known_rules(packs: Iterable[Pack]) -> dict[str, Rule]:
-    """Return all rules that an override can name: a run need not use the pack that has it."""
-    return {rule.id: rule for pack in (*shipped_rules.shipped_packs(), *packs) for rule in pack.rules}
+def _known_rules(pack: Pack, packs: Packs) -> dict[str, Rule]:
+    """Return all rules that an override of a pack can name: shipped ones, and those of files with its inputs.
+
+    Those of a folder beside it are none of them, also in a run that judges both.
+    """
+    own = (each for each in packs if each is pack or each.shares_inputs(pack))
+    return {rule.id: rule for each in (*shipped_rules.shipped_packs(), *own) for rule in each.rules}
 
 
 def _obstacle(override: Override, first: Override, rules: dict[str, Rule]) -> str:

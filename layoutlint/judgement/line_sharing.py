@@ -174,7 +174,9 @@ def judge_apart(
 
     def share(a: Place, b: Place, at: tuple[int, ...], distance: int = 0, which: str = "") -> SharedLine:
         sentence = f"{say(a)} shares a {unit} with {say(b)}{which} {placements_phrase(len(at), total)}"
-        return SharedLine(a.path, b.path, at, distance, sentence)
+        gap = max(a.offset, b.offset) - min(a.end, b.end)
+        advice = separate_elements(distance, placements) if distance else _advise_pair(a, b, placements)
+        return SharedLine(a.path, b.path, at, distance, sentence, gap, advice)
 
     shared = [share(a, b, violations[a, b]) for a, b in worst]
     shared += [
@@ -189,7 +191,7 @@ def judge_apart(
     )
     places = dict.fromkeys(place for a, b in (*worst, *((a, b) for a, b, _ in across)) for place in (a, b))
     message = prefix + list_shared_lines(shared) + suffix
-    verdict = judge(placements, bases, message, tuple(places), _advice(worst, list(across), placements))
+    verdict = judge(placements, bases, message, tuple(places), advise_pairs(shared))
     return replace(verdict, shared=tuple(shared))
 
 
@@ -223,11 +225,12 @@ def _bases_of_both(row: ObjectRow, bases: tuple[int, ...], line: int) -> tuple[i
     return (*bases, *((base + row.step) % line for base in bases))
 
 
-def _advice(pairs: list[Pair], across: list[_CrossPair], placements: Placements) -> str:
-    advice = [_advise_pair(*_nearest(pairs), placements)] if pairs else []
-    if across:
-        advice.append(separate_elements(max(row.step for _, _, row in across), placements))
-    return "; ".join(advice)
+def advise_pairs(pairs: Iterable[SharedLine]) -> str:
+    """Return what to do about pairs: about the nearest in one object, and about the next object."""
+    every = tuple(pairs)
+    nearest = min((pair for pair in every if not pair.distance), key=lambda pair: pair.gap, default=None)
+    farthest = max((pair for pair in every if pair.distance), key=lambda pair: pair.distance, default=None)
+    return "; ".join(pair.advice for pair in (nearest, farthest) if pair is not None)
 
 
 def _advise_pair(a: Place, b: Place, placements: Placements) -> str:
@@ -241,8 +244,3 @@ def _advise_pair(a: Place, b: Place, placements: Placements) -> str:
 def is_same_or_part(a: Place, b: Place) -> bool:
     """Return whether one field is the other or a part of it: no order of fields separates those."""
     return overlap(a.path, b.path)
-
-
-def _nearest(pairs: list[Pair]) -> Pair:
-    """Return the pair with the fewest bytes between its fields."""
-    return min(pairs, key=lambda pair: max(pair[0].offset, pair[1].offset) - min(pair[0].end, pair[1].end))

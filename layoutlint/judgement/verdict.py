@@ -61,6 +61,10 @@ class SharedLine(Record, frozen=True):
     """Bytes from the object with the first to that with the second; 0 for one object."""
     sentence: str = ""
     """How the message states it."""
+    gap: int = 0
+    """Bytes between the fields in one object; negative if they overlap."""
+    advice: str = ""
+    """What separates the two."""
 
 
 class Verdict(Record, frozen=True):

@@ -31,7 +31,7 @@ def allocation_notes(
     Allocations are searched in inputs that are C sources, and below the source directories of the options.
     Structs that only guesses judge have notes if they are among the `failing`.
     """
-    unplaced = [_unplaced_structs(judged, failing) for judged in inputs]
+    unplaced = [unplaced_structs(judged, failing) for judged in inputs]
     names = frozenset(name for structs in unplaced for name in structs)
     if not names:
         return [()] * len(inputs)
@@ -66,7 +66,7 @@ def _read_allocations(
 
 
 def sources_of(reading: Reading) -> tuple[str, ...]:
-    """Return the C sources that an input is or names."""
+    """Return the C sources that an input is or names, or its compilation database."""
     path = reading.path
     if reading.reader != "clang":
         return ()
@@ -79,11 +79,13 @@ def sources_of(reading: Reading) -> tuple[str, ...]:
         commands = compdb.load(database)
     except ReadError:  # a folder without one; a whole kernel is too large to search
         return (path,) if files.is_folder(path) and not reading.is_kernel else ()
+    if os.path.basename(database) == compdb.NAME:
+        return (database,)
     units = (os.path.join(command.directory, command.file) for command in commands)
     return tuple(unit for unit in dict.fromkeys(units) if files.is_file(unit))
 
 
-def _unplaced_structs(judged: JudgedInput, failing: frozenset[str]) -> dict[str, Struct]:
+def unplaced_structs(judged: JudgedInput, failing: frozenset[str]) -> dict[str, Struct]:
     """Return the structs that rules judge and for which no placement is declared, by tag and typedef."""
     rules = StructMap((rule.struct, rule) for rule in judged.rules if not rule.guess)
     structs = [

@@ -18,7 +18,7 @@ _SYSTEM = re.compile(r"/usr/include(?:/(?:[\w.]*-linux-gnu\w*|bits|sys|linux|asm
 _DEFINITION = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\((\w+)\))?[ \t]+([^\n\\]{1,200})$", re.MULTILINE
 )
-_USE = re.compile(r"\b\w*align\w*(?=\()", re.IGNORECASE)
+_USE = re.compile(r"\b\w++(?=\()")
 _ALIGNED = re.compile(r"\baligned\b|\b_?[Aa]lignas\b|_aligned\(")
 
 
@@ -34,8 +34,9 @@ def line_attribute(reading: Reading, sources: tuple[str, ...]) -> str:
     using: dict[str, set[str]] = {}
     for path in _headers(reading, sources):
         text = _text(path)
-        for name in _USE.findall(text):
-            using.setdefault(name, set()).add(path)
+        for name in set(_USE.findall(text)):
+            if "align" in name.lower():
+                using.setdefault(name, set()).add(path)
         for name, parameter, body in _DEFINITION.findall(text):
             if not _ALIGNED.search(body):
                 continue

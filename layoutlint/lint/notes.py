@@ -15,12 +15,17 @@ def readings_with_notes(
 ) -> tuple[Reading, ...]:
     """Return the readings with the notes that judging them adds, and the name of the build."""
     added = [assumption_notes(each) for each in inputs]
+    structs = (finding.struct for finding in findings if finding.verdict.bases)
+    failing = frozenset(struct.name for struct in structs if struct is not None)
+    if failing and any(each.reading.reader == "dwarf" for each in inputs):
+        from layoutlint.lint import variable_notes
+
+        of_variables = variable_notes.variable_notes(inputs, options, failing)
+        added = [first + second for first, second in zip(of_variables, added, strict=True)]
     is_source = any(each.reading.reader == "clang" for each in inputs)
     if options.read.sources or (is_source and options.finds_allocations):
         from layoutlint.lint import allocation_notes
 
-        structs = (finding.struct for finding in findings if finding.verdict.bases)
-        failing = frozenset(struct.name for struct in structs if struct is not None)
         of_allocations = allocation_notes.allocation_notes(inputs, options, failing)
         added = [first + second for first, second in zip(of_allocations, added, strict=True)]
     return tuple(

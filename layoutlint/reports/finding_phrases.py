@@ -204,9 +204,11 @@ def baseline_tally(report: Report) -> str:
     rest = {
         "could not be compared": states[State.NOT_COMPARED],
         "no longer needed": len(report.baseline.unneeded),
-        "of other structs, builds or parts": report.baseline.not_judged,
     }
-    return ", ".join((*words, *(f"{number:,} {word}" for word, number in rest.items() if number)))
+    words += [f"{number:,} {word}" for word, number in rest.items() if number]
+    number = report.baseline.not_judged
+    others = "of another struct, build or part" if number == 1 else "of other structs, builds or parts"
+    return ", ".join((*words, *((f"{number:,} not judged ({others})",) if number else ())))
 
 
 def exit_meaning(report: Report) -> str:

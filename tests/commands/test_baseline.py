@@ -371,6 +371,17 @@ class TestReports:
         junit = run(*words, "--format", "junit", cwd=tmp_path).stdout
         assert ('failures="1"' in junit, junit.count("accepted by the baseline")) == (True, 2)
 
+    @pytest.mark.parametrize(("only", "others"), [
+        ("u", "0 known, 3 not judged (of other structs, builds or parts)"),
+        ("[su]", "2 known, 1 not judged (of another struct, build or part)"),
+        ("[stu]", "3 known\n"),
+    ])  # fmt: skip
+    def test_text_counts_what_is_not_judged(self, tmp_path, only, others):
+        project(tmp_path, CODE)
+        baseline(tmp_path, "write")
+        text = run("check", "s.h", "--rules", "rules.toml", "--baseline", BASE, "--struct", only, cwd=tmp_path).stdout
+        assert others in text
+
     def test_sarif_states_and_fingerprints(self, tmp_path):
         project(tmp_path)
         baseline(tmp_path, "write")

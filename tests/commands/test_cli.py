@@ -84,6 +84,23 @@ TWICE = [
 ]
 
 
+BEHIND_FLAGS = [
+    # the arguments, the options that are named
+    ("check q.h --no-packs -- --format json", ["--format"]),
+    ("check q.h -- -Iinc --line-size=32 --rules r.toml", ["--line-size", "--rules"]),
+    ("baseline write q.h --output b.toml -- --rules r.toml", ["--rules"]),
+    ("show q.h --all -- --target=arm-linux-gnueabi --sysroot=.", []),
+    ("show q.h --all -- -I. -DA=--format", []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "named"), BEHIND_FLAGS)
+def test_options_behind_the_flags_are_named(tmp_path, arguments, named):
+    (tmp_path / "q.h").write_text("struct q { int a; };\n")
+    text = run(*arguments.split(), cwd=tmp_path).stderr
+    assert re.findall(r"note: (\S+) behind `--` is a compiler flag", text) == named
+
+
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("arguments", TWICE, ids=[words[0] for words in TWICE])
 def test_an_option_with_one_value_drops_none_of_two(project, arguments):

@@ -161,7 +161,7 @@ OVERRIDES = {
     "each folder has its own": ({"ws/layoutlint.toml": NOTE, "lib/layoutlint.toml": OFF}, "ws/s.h lib/s.h s.h",
                                 {"ws/s.h": ["top note"], "s.h": ["top error"]}),
     "of a rule beside": ({"lib/layoutlint.toml": OFF.replace("top", "ws")}, "ws/s.h lib/s.h",
-                         {"ws/s.h": ["top error", "ws error"], "lib/s.h": ["top error"]}),
+                         {"lib/layoutlint.toml:1: no rule is called `ws`": []}),
     "twice for one input": ({"ws/layoutlint.toml": NOTE, "ws/deep/layoutlint.toml": OFF}, "ws/deep/s.h",
                             {"ws/deep/layoutlint.toml:1: `top` is overridden at ws/layoutlint.toml:1 already": []}),
 }  # fmt: skip
@@ -339,3 +339,40 @@ def test_where_a_repository_ends(tmp_path, name):
         git(tmp_path / where, *command.split())
     done = run("check", "s.h", cwd=tmp_path / inside)
     assert done.returncode == 1, done.stdout + done.stderr
+
+
+NOT_USED = [
+    # the inputs, the files that a note names
+    ("ws", "ws/deep/layoutlint.toml does not count for an input that is a folder or database above it: name files beside it"),
+    (".", "lib/own/layoutlint.toml, ws/deep/layoutlint.toml, ws/layoutlint.toml do not count for inputs that are folders or databases "
+     "above them: name files beside them"),
+    ("ws ws/deep/s.h", None),
+    ("ws/deep", None),
+    ("ws/s.h", None),
+    ("lib/compile_commands.json", "lib/own/layoutlint.toml does not count for an input that is a folder or database above it: name files beside it"),
+    ("ws --rules layoutlint.toml", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "named"), NOT_USED)
+def test_files_below_an_input_are_named(tmp_path, words, named):
+    command = '[{"directory": ".", "file": "own/u.c", "arguments": ["cc", "-c", "own/u.c"]}]'
+    more = {"lib/own/layoutlint.toml": RULE.format("own"), "lib/own/u.c": TEXT, "lib/compile_commands.json": command}
+    folder = lay(tmp_path, {**REPOSITORY, **more})
+    lines = run("check", *words.split(), cwd=folder).stderr.splitlines()
+    notes = [line.removeprefix("layoutlint: note: ") for line in lines if "does not count" in line or "do not count" in line]
+    assert notes == ([] if named is None else [named])
+
+
+SIBLINGS = [
+    # the inputs, the exit status: whatever else is judged
+    ("lib/s.h", 2), ("lib/s.h ws/s.h", 2), ("ws/s.h lib/s.h s.h", 2), ("ws/s.h", 1), ("s.h", 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "status"), SIBLINGS)
+def test_an_override_of_a_rule_in_a_folder_beside_it(tmp_path, words, status):
+    override = '[override.ws]\nenabled = false\nwhy = "not here"\n'
+    folder = lay(tmp_path, {**REPOSITORY, "lib/layoutlint.toml": override})
+    done = run("check", *words.split(), cwd=folder)
+    assert (done.returncode, "no rule is called `ws`" in done.stderr) == (status, status == 2)

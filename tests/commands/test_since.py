@@ -60,7 +60,11 @@ NEW_PAIRS = {
         "`a` at 0..7 shares a line with `g` at 48..55 in 2 of 8 placements; 1 pair as before"),
     "more often": (
         "long a, b, c; char pad[64]; long d, e, f, g;", "long a, c, b; char pad[64]; long d, e, f, g;",
-        "new: `a` at 0..7 shares a line with `c` at 8..15 in 7 of 8 placements (before: 75.00% of them); 1 pair as before"),
+        "worse: `a` at 0..7 shares a line with `c` at 8..15 in 7 of 8 placements (before: 75.00% of them); 1 pair as before"),
+    "one is new and one worse": (
+        "long a, b, c; char pad[64]; long d, e, f, g;", "long a, c, b, d; char pad[64]; long e, f, g;",
+        "new: `a` at 0..7 shares a line with `d` at 24..31 in 5 of 8 placements; worse: `a` at 0..7 shares a line with `c` at 8..15 "
+        "in 7 of 8 placements (before: 75.00% of them); 1 pair as before"),
 }  # fmt: skip
 
 
@@ -74,6 +78,7 @@ def test_new_pairs_come_first(tmp_path, name):
     assert (code, finding["state"], finding["message"]) == (1, "worse", message)
     first = message.split("`")[3]
     assert [each["path"] for each in finding["fields"]][:2] == ["a", first]
+    assert finding["advice"].startswith(f"move `{first}` ")
 
 
 @pytest.mark.one_in(6)

@@ -19,6 +19,7 @@ from layoutlint.phrases import first_few, quantity
 from layoutlint.readers.clang import build_system, compdb
 from layoutlint.readers.clang.build_system import BuildSystem
 from layoutlint.sources.allocations.proposals import keys
+from layoutlint.workers.pool import processors
 from layoutlint.workers.temporary_folder import temporary_folder
 
 _PACK = "generic"
@@ -111,7 +112,7 @@ def _guesses(paths: list[str], flags: tuple[str, ...], request: Request, sentenc
         return FirstRules((), sentence)
     packs = (shipped_rules.shipped_pack(_PACK), *request.packs)
     options = Options(
-        read=ReadOptions(flags=flags, progress=request.progress.progress),
+        read=ReadOptions(flags=flags, progress=request.progress.progress, jobs=processors()),
         strictness=Strictness(ignore_missing=True),
         guessing=Guessing(most=_MOST_NOTES),
     )

@@ -18,7 +18,7 @@ _CENTRAL = ("linux/fs.h", "linux/netdevice.h", "linux/mm.h", "linux/blkdev.h", "
 """Headers of Linux that lead to most others."""
 _MOST_FILES = 12
 """The most C files that are read, within some ten seconds. Of Valkey, 60 give the same guesses."""
-_SHARED = re.compile(rb"\w*(?:[Ll]ock|[Mm]utex|atomic|_Atomic|refcount|kref|_ops\b|semaphore)\w*")
+_SHARED = re.compile(rb"(?:[Ll]ock|[Mm]utex|atomic|_Atomic|refcount|kref|_ops\b|semaphore)\w*")
 """Words of declarations that several threads are likely to use."""
 _STRUCT = re.compile(rb"\bstruct\s+\w+\s*\{|\btypedef\s+struct\b")
 
@@ -119,12 +119,13 @@ def part_of_database(path: str) -> tuple[str, Choice]:
     for each in compdb.load(path):
         if each.file.endswith(".c"):
             commands.setdefault((each.directory, each.file), each)
-    ranked = sorted(commands.values(), key=_shared_words, reverse=True)
+    words = {key: _shared_words(command) for key, command in commands.items()}
+    ranked = sorted(commands.values(), key=lambda each: words[each.directory, each.file], reverse=True)
     entries = [
         {"file": each.file, "directory": each.directory, "arguments": [each.compiler, *each.words]}
         for each in ranked[:_MOST_FILES]
     ]
-    has_all = not any(map(_shared_words, ranked[_MOST_FILES:]))
+    has_all = not any(words[each.directory, each.file] for each in ranked[_MOST_FILES:])
     names = tuple(each.file for each in ranked[:_MOST_FILES])
     return json.dumps(entries), Choice(names, len(commands), has_all)
 

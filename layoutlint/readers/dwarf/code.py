@@ -21,6 +21,7 @@ from layoutlint.readers.elf.headers import Section
 from layoutlint.readers.elf.source_files import functions, shared_objects
 
 _VARIABLE: Final = tag("variable")
+_FUNCTION: Final = tag("subprogram")
 _EXECUTABLE: Final = 4  # SHF_EXECINSTR
 _LINKED: Final = re.compile(r"^\.(?:init|fini|i?plt(?:\..*)?|glink|stub|MIPS\.stubs|thunks?)$")
 """Sections that linkers create, and sections with parts of two functions of the C library."""
@@ -73,15 +74,19 @@ def find_undescribed(image: Image, units: Iterable[Unit], by_symbols: bool) -> U
 
 
 def has_undescribed_data(image: Image, units: Iterable[Unit]) -> bool:
-    """Return whether a symbol names data that no unit declares. Raises ReadError and DAMAGE likewise."""
-    names = {each.name for each in shared_objects(image) if each.size and not _LIBRARY.match(each.name)}
+    """Return whether a symbol names data that no unit declares. Raises ReadError and DAMAGE likewise.
+
+    In an object file, also whether one names such a function: sections that share addresses have no ranges.
+    """
+    found = (*shared_objects(image), *(functions(image) if image.is_relocatable else ()))
+    names = {each.name.partition(".")[0] for each in found if each.size and not _LIBRARY.match(each.name)}
     for unit in units if names else ():
         try:
             plan, _, end = unit.root
             names -= {
                 unit.text(child, values, NAME)
                 for child, values, _ in (unit.children(plan, end) if plan.has_children else ())
-                if child.tag == _VARIABLE
+                if child.tag in (_VARIABLE, _FUNCTION)
             }
         finally:
             unit.forget()

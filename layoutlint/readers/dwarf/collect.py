@@ -272,10 +272,12 @@ class Collector:
         return tuple(self._omissions.list_foreign(selection.layouts()))
 
     def _describes_all(self) -> bool:
-        """Return whether units describe all code and data of a linked program."""
-        if self._image.is_kernel or self._image.is_relocatable:
+        """Return whether units describe all code and data of a program or an object file."""
+        if self._image.is_kernel:
             return False
         try:
+            if self._image.is_relocatable:
+                return not code.has_undescribed_data(self._image, self._index.units)
             found = code.find_undescribed(self._image, self._index.units, by_symbols=True)
             is_all_code = found.is_known and not found.names
             return is_all_code and not code.has_undescribed_data(self._image, self._index.units)
