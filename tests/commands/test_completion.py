@@ -19,7 +19,7 @@ WORDS = [
     (["ex"], ["explain"]),
     (["rules", "im"], ["import"]),
     (["explain", "sep"], ["separate"]),
-    (["explain", "no-such"], []),
+    (["explain", "nothing-like"], []),
     (["explain", "cred-usage"], ["cred-usage-apart-from-ids"]),
     (["check", "--pack", "kernel/mm"], ["kernel/mm"]),
     (["check", "--stat"], ["--statistics"]),
