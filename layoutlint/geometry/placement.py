@@ -9,6 +9,7 @@ from math import gcd
 from layoutlint.geometry.allocators import AllocationRequest, blocks
 from layoutlint.geometry.containers import Container
 from layoutlint.geometry.layout import Alignment, Layout, Place
+from layoutlint.model.aligner import LINUX, Aligner
 from layoutlint.model.record import Record, replace
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Struct
@@ -34,11 +35,6 @@ class ObjectRow(Record, frozen=True):
     """The bases, modulo the line size, of objects with another object after them."""
 
 
-LINUX_ATTRIBUTE = "____cacheline_aligned"
-STANDARD_ATTRIBUTE = "alignas({})"
-"""C11's `alignas`, of <stdalign.h>."""
-
-
 class Placements(Record, frozen=True):
     """The bases, modulo the line size, at which an object can start, and the reason."""
 
@@ -52,8 +48,8 @@ class Placements(Record, frozen=True):
     """The rows of objects of the struct that this object can be in, as far as they are known."""
     in_pairs: bool = False
     """Whether `line_size` is that of an aligned pair of the target's lines."""
-    attribute: str = LINUX_ATTRIBUTE
-    """What aligns a declaration to a line in the source, with `{}` for the number of bytes."""
+    source_aligner: Aligner = LINUX
+    """What aligns declarations in the source."""
 
     @property
     def unit(self) -> str:
@@ -62,17 +58,18 @@ class Placements(Record, frozen=True):
 
     @property
     def aligner(self) -> str:
-        """The words that align a declaration to a line, or to a pair of lines, as code."""
-        if self.attribute != LINUX_ATTRIBUTE:
-            is_fixed = "{}" not in self.attribute
-            attribute = STANDARD_ATTRIBUTE if self.in_pairs and is_fixed else self.attribute
-            return f"`{attribute.format(self.line_size)}`"
-        return f"`aligned({self.line_size})`" if self.in_pairs else f"`{LINUX_ATTRIBUTE}`"
+        """The words that align a member to a line, or to a pair of lines, as code."""
+        return f"`{self.source_aligner.of_member(self.line_size, self._size_of_macro)}`"
 
     @property
-    def aligner_outside_linux(self) -> str:
-        """`aligner` in parentheses, for advice that needs it only outside Linux; empty for Linux."""
-        return "" if self.attribute == LINUX_ATTRIBUTE else f" ({self.aligner})"
+    def type_aligner(self) -> str:
+        """The words that align a type to a line, or to a pair of lines, as code."""
+        return f"`{self.source_aligner.of_declarator(self.line_size, self._size_of_macro)}`"
+
+    @property
+    def _size_of_macro(self) -> int:
+        """The bytes to which the macro of the source aligns: a line."""
+        return 0 if self.in_pairs else self.line_size
 
     def basis(self, violating: tuple[int, ...], failing: Sequence[Placements] | None = None) -> str:
         """Return the reason for the placements; with several places, also in how many a rule fails.

@@ -31,8 +31,8 @@ def separate_elements(step: int, placements: Placements) -> str:
     """Advise how objects `step` bytes apart get lines of their own."""
     line_size = placements.line_size
     stride = -(-step // line_size) * line_size
-    how = placements.aligner_outside_linux
-    return f"align the struct to {line_size} bytes{how}, so that one begins {stride} bytes behind the other"
+    how = f"align the struct to {line_size} bytes ({placements.type_aligner})"
+    return f"{how}, so that one begins {stride} bytes behind the other"
 
 
 def keep_whole(start: int, end: int, placements: Placements) -> str:

@@ -91,6 +91,8 @@ class Coverage(Record, frozen=True):
     """The day, as YYYY-MM-DD, by which suppressions with an end were judged; None if none has one."""
     guessed: tuple[str, ...] = ()
     """Number of notes of the guessing packs, and number of them in the report."""
+    drafts: tuple[str, ...] = ()
+    """The rule files that have no rules yet, if no rules applied."""
     unreached: str = ""
     """Why a change left nothing to judge; empty if something was judged, or no change was."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from layoutlint.judgement.build_outcomes import sort_worst_first, summarise_builds
 from layoutlint.judgement.finding import Definition, Finding
 from layoutlint.judgement.verdict import CONFIDENCE, Orders, Outcome, Verdict
@@ -29,16 +31,39 @@ def finding_message(finding: Finding, builds: tuple[Build, ...] = ()) -> str:
     return f"{message} (build {name})" if has_others else message
 
 
+AdviceKind = Literal["fix", "first step", "to do"]
+
+
+def advice_kind(finding: Finding) -> AdviceKind:
+    """Return what the advice is: a change that keeps the rule, the first one of several, or another step."""
+    traits = finding.rule.kind.traits
+    if finding.confirmation or finding.verdict.outcome not in (Outcome.BROKEN, Outcome.AT_RISK):
+        return "to do"
+    if finding.verdict.fix:
+        return "fix"
+    is_of_layout = traits.in_baselines and not traits.is_built_in  # a snapshot is accepted, or changed
+    return "first step" if is_of_layout else "to do"
+
+
 def finding_advice(finding: Finding) -> str:
-    """Return a change that keeps the rule; for a guess, after what makes it certain. Empty for none."""
-    verdict, advice = finding.verdict, finding.verdict.advice
-    if verdict.is_from_malloc and advice:
+    """Return what keeps the rule, or leads to it; for a guess, after what makes it certain. Empty for none.
+
+    `advice_kind` tells which.
+    """
+    verdict, advice = finding.verdict, finding.verdict.fix or finding.verdict.advice
+    if verdict.is_from_malloc and advice and not verdict.fix:
         size = verdict.line_size or 64
         advice += (
             f"; malloc heeds no alignment of types, so allocate with `aligned_alloc({size}, ...)` or "
             "`posix_memalign`"
         )
     return f"{finding.confirmation}; if it is, {advice}" if finding.confirmation else advice
+
+
+def advice_line(finding: Finding) -> str:
+    """Return the advice behind a word for what it is, as "Fix: write ..."; empty for none."""
+    advice = finding_advice(finding)
+    return f"{advice_kind(finding).capitalize()}: {advice}" if advice else ""
 
 
 def _verdict_message(verdict: Verdict) -> str:

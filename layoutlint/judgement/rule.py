@@ -276,6 +276,12 @@ class Pack(Record, frozen=True, dict=True):
     """Those that it does not apply to: of another repository, or where another file overrides its rules. The
     innermost of both decides."""
 
+    @property
+    def is_draft(self) -> bool:
+        """Whether it states nothing yet, as the comments that `init` writes."""
+        parts = self.rules, self.structs, self.variables, self.allocators, self.known_functions, self.entries
+        return not (any(parts) or self.overrides or self.overridden or self.shipped or self.guesses)
+
     def applies_to(self, path: str) -> bool:
         """Return whether it applies to the input at a path."""
         included = 0 if self.scopes is None else _depth(path, self.scopes)

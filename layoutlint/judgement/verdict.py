@@ -89,7 +89,9 @@ class Verdict(Record, frozen=True):
     is_placed: bool = False
     """Whether the `placement` of a rule file, or a place that an input shows, is among the reasons."""
     advice: str = ""
-    """A change that keeps the rule, in a sentence; empty if nothing is wrong."""
+    """A first step towards a kept rule, in a sentence; empty if nothing is wrong."""
+    fix: str = ""
+    """A change with which the rule was judged again and is kept, in a sentence; empty if none was found."""
     tolerance: float | None = None
     """The share of failing placements that the rule tolerates, if it is kept only because of that."""
     has_accepted_edits: bool = False

@@ -57,7 +57,7 @@ class Isolated(Record, frozen=True):
         "`slab`, `kmalloc`), these are the bytes of the next and the previous one; elsewhere all bytes. In\n"
         "an array, all fields of the next element count, also those in `fields`, unless\n"
         "`neighbours = false`.",
-        "Start the field on a line (`____cacheline_aligned`, outside Linux `alignas(64)`), and the next\n"
+        "Start the field on a line (`_Alignas(64)`, in Linux `____cacheline_aligned_in_smp`), and the next\n"
         "field too. For a last field, align the struct.",
         'fields = ["head"]',
         Example(

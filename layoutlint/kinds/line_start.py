@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from layoutlint.geometry.layout import Place
-from layoutlint.geometry.placement import LINUX_ATTRIBUTE, Placements
+from layoutlint.geometry.placement import Placements
 from layoutlint.judgement.advice import first_few
 from layoutlint.judgement.context import Context
 from layoutlint.judgement.parameters import need_fields
@@ -40,8 +40,8 @@ class LineStart(Record, frozen=True):
     manual: ClassVar[Manual] = Manual(
         "In a struct aligned to 8, an offset of 64 is not enough: base plus offset must be a multiple of\n"
         "the line size. Empty fields and flexible arrays count with their offset.",
-        "Put `____cacheline_aligned` behind the field (outside Linux, `alignas(64)` before it): this also\n"
-        "aligns the struct.",
+        "Put `_Alignas(64)` before the field (in Linux, `____cacheline_aligned_in_smp` behind it): this\n"
+        "also aligns the struct.",
         'fields = ["consumer"]',
         Example(_BREAKS, Outcome.AT_RISK, "`consumer` at 8..15 begins inside a line in 7 of 8 placements"),
         Example(_KEEPS, Outcome.KEPT, "`consumer` at 64..71 begins a line in every placement"),
@@ -84,8 +84,7 @@ def _advice(place: Place, placements: Placements) -> str:
     if not over:
         return f"align the struct to {line} bytes; the offset {place.offset} is a multiple of {line} already"
     up = place.offset - place.offset % line + line
-    where = "behind" if placements.attribute == LINUX_ATTRIBUTE else "before"
     return (
         f"move `{place.path}` from {place.offset} to {up} and align the struct to {line} bytes "
-        f"({placements.aligner} {where} the field does both)"
+        f"({placements.aligner} {placements.source_aligner.where} the field does both)"
     )

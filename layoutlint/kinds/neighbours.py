@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from layoutlint.geometry.field_types import TYPE
 from layoutlint.geometry.layout import Layout, Place
-from layoutlint.geometry.placement import LINUX_ATTRIBUTE, Placements, field_lines
+from layoutlint.geometry.placement import Placements, field_lines
 from layoutlint.geometry.siblings import next_elements, places_in_differing_elements
 from layoutlint.geometry.spans import Spans
 from layoutlint.judgement.advice import first_few
@@ -80,8 +80,8 @@ class Neighbours(Record, frozen=True):
         "- For elements of other arrays, use `stride` with `variables`. Without DWARF, `stride` is unknown,\n"
         "  and so is `alone` for a variable longer than a line.\n"
         "- Per-CPU variables are judged among those of one CPU.",
-        "Give the written variable its own line (`____cacheline_aligned_in_smp`, outside Linux\n"
-        "`alignas(64)`), or put the read one among other read ones (`__read_mostly`).",
+        "Give the written variable its own line (`_Alignas(64)`, in Linux\n"
+        "`____cacheline_aligned_in_smp`), or put the read one among other read ones (`__read_mostly`).",
         "",
         Example(
             _BREAKS,
@@ -564,11 +564,10 @@ def _advice(written: Place, placements: Placements) -> str:
     if written.path.endswith("]"):
         array, line, unit = written.path.rpartition("[")[0], placements.line_size, placements.unit
         return f"align the elements of `{array}` to {line} bytes, so that each begins on a {unit} of its own"
-    if placements.attribute != LINUX_ATTRIBUTE:
+    if not placements.source_aligner.is_linux:
         how = f"{placements.aligner} at it and at what follows it"
         return f"give `{written.path}` a {placements.unit} of its own ({how})"
-    how = f"`aligned({placements.line_size})`" if placements.in_pairs else "`____cacheline_aligned_in_smp`"
     return (
-        f"give `{written.path}` a {placements.unit} of its own ({how}), "
+        f"give `{written.path}` a {placements.unit} of its own ({placements.aligner}), "
         "or move rarely written variables into one section (`__read_mostly`)"
     )

@@ -14,7 +14,6 @@ from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import (
     ASSUMED,
     ELEMENT,
-    LINUX_ATTRIBUTE,
     ObjectRow,
     Placements,
     bases_shared_with_next,
@@ -374,7 +373,7 @@ def _advice(row: ObjectRow, pairs: list[tuple[Place, Place]], placements: Placem
     line = placements.line_size
     advice = separate_elements(row.step, placements)
     is_bare = all(not place.path for pair in pairs for place in pair)
-    if is_bare and placements.attribute != LINUX_ATTRIBUTE:  # a lock has no attribute of its own
+    if is_bare and not placements.source_aligner.is_linux:  # a lock has no attribute of its own
         advice = advice.replace("align the struct", "put each element into a struct aligned", 1)
     elif is_array:
         advice = advice.replace("the struct", "the elements", 1)

@@ -343,7 +343,7 @@ def _names_in_order(shape: Shape, layouts: Mapping[Shape, ShapeLayout], prefix: 
 def _advice(traits: Traits) -> str:
     """Return advice that holds for shuffled fields."""
     if traits.arranges == "apart":
-        holds = "put each side into a named struct, aligned to the line (`____cacheline_aligned`)"
+        holds = "put each side into a named struct, aligned to the line (`____cacheline_aligned_in_smp`)"
     elif traits.arranges == "together":
         holds = "put the fields into a named, aligned struct: it moves as one piece"
     else:

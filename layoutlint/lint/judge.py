@@ -64,18 +64,23 @@ def judge_input(
     """
     options = options.of_input(judged.reading.path)
     for pack in judged.packs:
-        table = PlacementTable(
-            pack,
-            judged.reading,
-            judged.surroundings,
-            options.line_size,
-            options.min_align,
-            judged.line_attribute(options.read.sources),
-            judged.companions(options.read) if pack.guesses else None,
-            judged.rules_on_pairs() if pack.guesses else None,
-            judged.owners(pack, options.read),
-        )
+        table = placement_table(judged, pack, options)
         yield from _judge_pack(judged, pack, table, options, defined, mistakes, absent)
+
+
+def placement_table(judged: JudgedInput, pack: Pack, options: Options) -> PlacementTable:
+    """Return the placements by which the rules of a pack judge an input; the options are those of it."""
+    return PlacementTable(
+        pack,
+        judged.reading,
+        judged.surroundings,
+        options.line_size,
+        options.min_align,
+        judged.aligner(options.read.sources),
+        judged.companions(options.read) if pack.guesses else None,
+        judged.rules_on_pairs() if pack.guesses else None,
+        judged.owners(pack, options.read),
+    )
 
 
 def _absent_variables(inputs: Sequence[JudgedInput]) -> frozenset[str] | None:
@@ -108,7 +113,7 @@ def _judge_pack(
                 pack,
                 options.line_size,
                 judge_placements,
-                table.attribute,
+                table.aligner,
                 table.owners,
                 absent,
             ):
@@ -146,12 +151,12 @@ def _judge_struct(
     if rule.around:
         from layoutlint.lint import surroundings  # few rules are about surroundings
 
-        for finding in surroundings.judge_containers(rule, struct, judged.reading, where, _judge_definition):
+        for finding in surroundings.judge_containers(rule, struct, judged.reading, where, judge_definition):
             yield replace(finding, is_lack=may_lack and finding.verdict.is_missing_field)
         return
     if len(namesakes) > 1:
         where = replace(where, namesakes=Namesakes(struct, tuple(namesakes)))
-    verdict = _judge_definition(rule, struct, where)
+    verdict = judge_definition(rule, struct, where)
     if verdict.is_not_applicable:
         return
     first, *also = struct.files or (judged.reading.path,)
@@ -179,7 +184,7 @@ Check = Callable[[Context], Verdict]
 """Judges a struct in some placements."""
 
 
-def _judge_definition(
+def judge_definition(
     rule: Rule, struct: Struct, where: RulePlacements, check: Check | None = None
 ) -> Verdict:
     """Return the verdict over all placements. `check` replaces the kind's own check.
@@ -195,7 +200,7 @@ def _judge_definition(
 
 def _judge_layout(rule: Rule, struct: Struct, where: RulePlacements, check: Check | None) -> Verdict:
     if struct.problem is not None:
-        verdicts_of_layouts = [_judge_definition(rule, one, where, check) for one in struct.layouts]
+        verdicts_of_layouts = [judge_definition(rule, one, where, check) for one in struct.layouts]
         if len({verdict.outcome for verdict in verdicts_of_layouts}) == 1:
             return verdicts_of_layouts[0]
         verdict = unknown(f"the layout of {struct.name} is unreliable: {struct.problem}")

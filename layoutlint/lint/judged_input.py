@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
-from layoutlint.geometry.placement import LINUX_ATTRIBUTE
 from layoutlint.judgement.condition import When, exclusion_reason
 from layoutlint.judgement.context import AreDecided, Companions, Owners
 from layoutlint.judgement.lookup import Structs
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.lint.embedding import Surroundings
+from layoutlint.model.aligner import LINUX, Aligner
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.record import Record
 
@@ -37,15 +37,15 @@ class JudgedInput(Record, frozen=True, dict=True):
         """The structs of the input, by name."""
         return Structs(self.reading.structs)
 
-    def line_attribute(self, sources: tuple[str, ...]) -> str:
-        """Return what aligns a declaration to a line in its source, searched once."""
+    def aligner(self, sources: tuple[str, ...]) -> Aligner:
+        """Return what aligns declarations in its source, searched once."""
         if self.reading.is_kernel:
-            return LINUX_ATTRIBUTE
-        if not self._attributes:
-            from layoutlint.lint import line_attributes  # only programs other than Linux have their own
+            return LINUX
+        if not self._aligners:
+            from layoutlint.lint import source_aligner  # only programs other than Linux have their own
 
-            self._attributes.append(line_attributes.line_attribute(self.reading, sources))
-        return self._attributes[0]
+            self._aligners.append(source_aligner.source_aligner(self.reading, sources))
+        return self._aligners[0]
 
     def companions(self, read: ReadOptions) -> Companions | None:
         """Return what C sources show on fields that are changed together; None for a kernel or no sources."""
@@ -92,7 +92,7 @@ class JudgedInput(Record, frozen=True, dict=True):
         return []
 
     @cached_property
-    def _attributes(self) -> list[str]:
+    def _aligners(self) -> list[Aligner]:
         return []
 
     @cached_property

@@ -220,9 +220,14 @@ def _group_by_rule(build_findings: Iterable[_BuildFinding]) -> list[list[_BuildF
 
 
 def _merge_findings(group: list[_BuildFinding]) -> Finding:
-    """Return the worst finding of a group, of the first build that has it, with the outcome in each build."""
+    """Return the worst finding of a group, of the first build that has it, with the outcome in each build.
+
+    A fix is one of all builds, or none: each was tried on the layout of its own build.
+    """
     ordered = sort_worst_first(group)
-    return replace(ordered[0][1], builds=tuple(ordered))
+    worst = replace(ordered[0][1], builds=tuple(ordered))
+    fixes = {each.verdict.fix for _, each in ordered if each.verdict.outcome is not Outcome.KEPT}
+    return worst if len(fixes) == 1 else replace(worst, verdict=replace(worst.verdict, fix=""))
 
 
 def _merge_failures(builds: tuple[Build, ...], results: dict[str, Result]) -> tuple[Unread, ...]:

@@ -10,7 +10,7 @@ from layoutlint.geometry.allocators import contradiction
 from layoutlint.geometry.containers import Container
 from layoutlint.geometry.field_types import Finder
 from layoutlint.geometry.layout import Alignment, Layout
-from layoutlint.geometry.placement import LINUX_ATTRIBUTE, Placements
+from layoutlint.geometry.placement import Placements
 from layoutlint.judgement.context import (
     AreDecided,
     CannotTell,
@@ -23,6 +23,7 @@ from layoutlint.judgement.namesakes import Namesakes
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.lint.embedding import Surroundings
 from layoutlint.lint.shown_places import is_variable
+from layoutlint.model.aligner import LINUX, Aligner
 from layoutlint.model.reading import Reading, Version
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.storage import EMBEDDED, Storage
@@ -56,8 +57,8 @@ class RulePlacements(Record, frozen=True):
     min_align: int | None = None
     in_pairs: bool = False
     """Whether `line_size` is the size of an aligned pair of lines."""
-    attribute: str = LINUX_ATTRIBUTE
-    """What aligns a declaration to a line in the source."""
+    aligner: Aligner = LINUX
+    """What aligns declarations in the source."""
     companions: Companions | None = None
     """What the sources show on fields that are changed together."""
     decided: AreDecided | None = None
@@ -84,7 +85,7 @@ class RulePlacements(Record, frozen=True):
             line_size,
             self.min_align,
             True,
-            self.attribute,
+            self.aligner,
             self.companions,
             self.decided,
             self.owners,
@@ -116,7 +117,7 @@ class RulePlacements(Record, frozen=True):
         if line > _LONG_LINE or (shown is not None and shown.has_read(smallest)):
             return None
         everywhere = placement.placements(layout, self.line_size, 1, None, Alignment(1, "packed"))
-        return replace(everywhere, in_pairs=self.in_pairs, attribute=self.attribute)
+        return replace(everywhere, in_pairs=self.in_pairs, source_aligner=self.aligner)
 
     def add_shown_places(self, layout: Layout, cases: tuple[Case, ...]) -> tuple[Case, ...]:
         """Return cases with the places that containers, arrays and variables of the inputs add.
@@ -220,7 +221,7 @@ class RulePlacements(Record, frozen=True):
 
     def _placements(self, layout: Layout, storage: Storage | None, align: Alignment) -> Placements:
         placements = placement.placements(layout, self.line_size, self.min_align, storage, align)
-        return replace(placements, in_pairs=self.in_pairs, attribute=self.attribute)
+        return replace(placements, in_pairs=self.in_pairs, source_aligner=self.aligner)
 
     def _storage(self, struct: Struct, layout: Layout) -> Storage | None:
         """Return the declared placement of a struct; raise RuleFileError if the struct cannot have it."""
@@ -293,7 +294,7 @@ class RulePlacements(Record, frozen=True):
         placements = placement.embedded_placements(way, self.line_size, self.min_align, storage, align)
         if placements is None:
             raise CannotTell(f"the size of what lies between {container} and `{way.path}` is not known")
-        return replace(placements, in_pairs=self.in_pairs, attribute=self.attribute)
+        return replace(placements, in_pairs=self.in_pairs, source_aligner=self.aligner)
 
 
 class PlacementTable(Record, frozen=True):
@@ -304,8 +305,8 @@ class PlacementTable(Record, frozen=True):
     surroundings: Surroundings
     line_size: int | None = None
     min_align: int | None = None
-    attribute: str = LINUX_ATTRIBUTE
-    """What aligns a declaration to a line in its source."""
+    aligner: Aligner = LINUX
+    """What aligns declarations in its source."""
     companions: Companions | None = None
     """What its sources show on fields that are changed together."""
     decided: AreDecided | None = None
@@ -328,7 +329,7 @@ class PlacementTable(Record, frozen=True):
                 self.surroundings,
                 self.line_size,
                 self.min_align,
-                attribute=self.attribute,
+                aligner=self.aligner,
                 companions=self.companions,
                 decided=self.decided,
                 owners=self.owners,

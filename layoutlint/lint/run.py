@@ -99,16 +99,32 @@ def report_on(judged: Judged, read_result: Inputs, options: Options) -> Report:
     result = _report(inputs, read_result, rules, findings, unused_intent, hints, options)
     result = options.mode.finish(result, read_result)
     result = intents.state(result, judged, found, read_result, options)
-    return guessing.rank(result, inputs, rules, functions, options)
+    return _with_repairs(guessing.rank(result, inputs, rules, functions, options), inputs, options)
+
+
+def _with_repairs(report: Report, inputs: list[JudgedInput], options: Options) -> Report:
+    """Return a report with changes that mend its findings."""
+    if not any(each.verdict.outcome in (Outcome.BROKEN, Outcome.AT_RISK) for each in report.findings):
+        return report
+    from layoutlint.lint import repairs  # many runs find nothing
+
+    return repairs.with_repairs(report, inputs, options)
 
 
 def _applicable_rules(inputs: list[JudgedInput], read_result: Inputs, options: Options) -> tuple[Rule, ...]:
     """Return each rule of the inputs that may be about a selected struct. Raises UsageError for no rules."""
     rules = tuple(dict.fromkeys(rule for each in inputs for rule in each.rules))
     has_strays = any(each.reading.strays for each in inputs)
-    if inputs and not rules and not read_result.unread and not has_strays and options.mode.needs_rules:
+    is_wanting = not (rules or has_strays or read_result.unread or _drafts(inputs, rules))
+    if inputs and is_wanting and options.mode.needs_rules:
         refuse_without_rules(inputs, options)
     return tuple(rule for rule in rules if options.selection.may_include(rule.struct))
+
+
+def _drafts(inputs: list[JudgedInput], rules: tuple[Rule, ...]) -> tuple[str, ...]:
+    """Return the rule files of inputs without any rules that have only comments."""
+    packs = () if rules else (pack for each in inputs for pack in each.packs)
+    return tuple(dict.fromkeys(pack.path for pack in packs if pack.is_draft))
 
 
 def _report(
@@ -124,6 +140,7 @@ def _report(
     omitted = tuple(coverage_gaps(inputs, options.selection))
     ordered = order_findings(findings, options)
     coverage = coverage_of(inputs, rules, ordered, unused_intent, omitted, hints)
+    coverage = replace(coverage, drafts=_drafts(inputs, rules))
     states_lacks = options.strictness.unused
     ordered = [unused.as_note(f) if f.is_lack else f for f in ordered if states_lacks or not f.is_lack]
     unread = [*read_result.unread, *options.mode.unread, *intents.stale_files(inputs, read_result)]
@@ -152,6 +169,8 @@ def _judged_nothing(
     """Return whether no struct was judged although one should have been."""
     has_none = not structs or selects_nothing(inputs, options)
     if not inputs or not has_none or options.skips_missing:
+        return False
+    if not options.only and _drafts(inputs, rules):
         return False
     is_judged = any(finding.rule.severity is not Severity.NOTE for finding in findings)
     are_removed = bool(rules) and all(options.mode.is_removed(rule.struct) for rule in rules)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Protocol, cast
 from layoutlint.errors import did_you_mean
 from layoutlint.geometry.field_types import Finder
 from layoutlint.geometry.layout import Layout, Place, cached_layout
-from layoutlint.geometry.placement import LINUX_ATTRIBUTE, Placements, pair_size, placements
+from layoutlint.geometry.placement import Placements, pair_size, placements
 from layoutlint.judgement.condition import When, exclusion_reason
 from layoutlint.judgement.context import SELECTOR, Access, CannotTell, Context, Owners
 from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.rule import VARIABLES, Kind, Pack, Rule
 from layoutlint.judgement.verdict import Outcome, Verdict, unknown
 from layoutlint.kinds.stride import Stride
+from layoutlint.model.aligner import LINUX, Aligner
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import AllocatedArray, MissingVariable, Reading
 from layoutlint.model.record import replace
@@ -94,23 +95,23 @@ def judge_variables(
     pack: Pack,
     line_size: int | None,
     judge_placements: JudgePlacements,
-    attribute: str = LINUX_ATTRIBUTE,
+    aligner: Aligner = LINUX,
     owners: Owners | None = None,
     absent: frozenset[str] | None = None,
 ) -> Iterator[Finding]:
     """Judge a rule on variables in all data of one input that have such a variable.
 
-    `attribute` aligns a declaration to a line in the source; `owners` tells which elements threads write.
+    `aligner` is what aligns declarations in the source; `owners` tells which elements threads write.
     `absent` are the variables that no input of the run has; None if this is its only one.
     """
     kind = cast("VariableKind", rule.kind)
     if array_types(rule):
-        yield from _judge_arrays(rule, reading, line_size, judge_placements, attribute, owners)
+        yield from _judge_arrays(rule, reading, line_size, judge_placements, aligner, owners)
         return
     if rule.shipped and not reading.data:
         return  # the input lacks the variables, as it may lack structs
     if reading.data is None and reading.reader == "clang" and rule.kind.traits.judges_arrays:
-        yield from _judge_declared_arrays(rule, reading, line_size, judge_placements, attribute)
+        yield from _judge_declared_arrays(rule, reading, line_size, judge_placements, aligner)
         return
     if reading.data is None:
         verdict = replace(unknown(f"{reading.path}: {_NO_SYMBOLS}"), advice="give the linked program")
@@ -129,13 +130,13 @@ def judge_variables(
         return
     is_judged = False
     for number, data in enumerate(reading.data):
-        context = _context(data, pack.variables, line_size, rule.line_pairs, attribute)
+        context = _context(data, pack.variables, line_size, rule.line_pairs, aligner)
         if _concerns(kind, context):
             is_judged = True
             verdict = judge_placements(rule, kind.check, context)
             if reading.least_data:
                 least = _context(
-                    reading.least_data[number], pack.variables, line_size, rule.line_pairs, attribute
+                    reading.least_data[number], pack.variables, line_size, rule.line_pairs, aligner
                 )
                 verdict = _merge_sizes(verdict, judge_placements(rule, kind.check, least), reading.unsized)
             yield Finding(rule, data, verdict, data.origin)
@@ -149,13 +150,13 @@ def _judge_declared_arrays(
     reading: Reading,
     line_size: int | None,
     judge_placements: JudgePlacements,
-    attribute: str,
+    aligner: Aligner,
 ) -> Iterator[Finding]:
     """Judge a rule on named arrays in C sources, whose variables start at any multiple of their alignment."""
     kind = cast("Stride", rule.kind)
     if rule.line_pairs:
         line_size = pair_size(line_size, reading.target)
-    contexts = [(data, _context(data, (), line_size, rule.line_pairs, attribute)) for data in reading.arrays]
+    contexts = [(data, _context(data, (), line_size, rule.line_pairs, aligner)) for data in reading.arrays]
     for path in kind.variables:
         only = replace(kind, variables=(path,))
         chosen = [each for each in contexts if _concerns(cast("VariableKind", only), each[1])]
@@ -176,7 +177,7 @@ def _judge_arrays(
     reading: Reading,
     line_size: int | None,
     judge_placements: JudgePlacements,
-    attribute: str,
+    aligner: Aligner,
     owners: Owners | None,
 ) -> Iterator[Finding]:
     """Judge a rule on variables of some types in each array that has them."""
@@ -184,7 +185,7 @@ def _judge_arrays(
         line_size = pair_size(line_size, reading.target)
     finder, is_judged = Finder(), False
     for data in reading.arrays:
-        context = _context(data, (), line_size, rule.line_pairs, attribute)
+        context = _context(data, (), line_size, rule.line_pairs, aligner)
         context = replace(context, finder=finder, is_one_of_many=True, owners=owners)
         verdict = judge_placements(rule, rule.kind.check, context)
         if not verdict.is_missing_field:
@@ -197,7 +198,7 @@ def _judge_arrays(
     behind = owners.pointed_arrays() if is_per_thread and owners is not None else ()
     arrays = behind if is_per_thread else ((array, "") for array in reading.allocated)
     for array, reason in arrays:
-        finding = _judge_allocated(rule, array, reading, line_size, finder, judge_placements, attribute)
+        finding = _judge_allocated(rule, array, reading, line_size, finder, judge_placements, aligner)
         if finding is not None:
             is_judged = True
             yield _add_reason(finding, reason)
@@ -232,7 +233,7 @@ def _judge_allocated(
     line_size: int | None,
     finder: Finder,
     judge_placements: JudgePlacements,
-    attribute: str,
+    aligner: Aligner,
 ) -> Finding | None:
     """Judge the elements of an allocated array; None if they are of other types than the rule is about."""
     struct, types = array.struct, array_types(rule)
@@ -248,7 +249,7 @@ def _judge_allocated(
             return None
     layout = cached_layout(struct)
     placed = placements(layout, line_size, None, array.storage)
-    placed = replace(placed, in_pairs=rule.line_pairs, attribute=attribute)
+    placed = replace(placed, in_pairs=rule.line_pairs, source_aligner=aligner)
     context = Context(layout, placed, storage=array.storage, finder=finder)
     verdict = judge_placements(rule, lambda placed: Stride().judge_objects(placed, chosen), context)
     # The call is the place to look at, not the definition of the elements.
@@ -333,7 +334,7 @@ def _names_of(kind: VariableKind, declared: tuple[Access, ...]) -> set[str]:
 
 
 def _context(
-    data: Struct, accesses: tuple[Access, ...], line_size: int | None, in_pairs: bool, attribute: str
+    data: Struct, accesses: tuple[Access, ...], line_size: int | None, in_pairs: bool, aligner: Aligner
 ) -> Context:
     """Return the context of data: at its address or, in an object file, at all bases of its alignment."""
     line = data.target.line_size if line_size is None else line_size
@@ -344,7 +345,7 @@ def _context(
         bases = tuple(range(0, line, gcd(align, line)))
         what = "it" if data.label else "the section"
         placements = Placements(line, bases, f"{what} is aligned to {align}, and not linked yet")
-    return Context(Layout(data), replace(placements, in_pairs=in_pairs, attribute=attribute), accesses)
+    return Context(Layout(data), replace(placements, in_pairs=in_pairs, source_aligner=aligner), accesses)
 
 
 def variable_query(

@@ -19,10 +19,10 @@ from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.randstruct.gcc_order import Behaviour
 from layoutlint.randstruct.gcc_plugin import ANY, Plugin, plugin_of_version
 from layoutlint.randstruct.marked import MarkedNames, Marks
-from layoutlint.randstruct.relayout import NAMELESS, Input, Relayouter, type_of_struct
+from layoutlint.randstruct.relayout import NAMELESS, Input, Relayouter
 from layoutlint.randstruct.scheme import CLANG, Scheme
 from layoutlint.randstruct.seed import DIGITS, Seed
-from layoutlint.randstruct.variants import StructType, Way
+from layoutlint.randstruct.variants import StructType, Way, type_of_struct
 
 __all__ = ["Plugin", "Randomisation", "Seed", "embedded_names", "relay_structs"]
 

@@ -16,7 +16,7 @@ from layoutlint.randstruct import variants
 from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.randstruct.marked import Marks
 from layoutlint.randstruct.scheme import Scheme
-from layoutlint.randstruct.variants import StructType, Way
+from layoutlint.randstruct.variants import StructType, Way, type_of_struct
 
 Result = TypeVar("Result")
 DESCRIBED_LATE = (
@@ -34,14 +34,6 @@ class Input(Record, frozen=True):
     """Whether it has a Declared for each of them."""
     tells_arrays: bool
     """Whether it distinguishes `x[0]` from `x[]`, and `x[1][2]` from `x[2][1]`."""
-
-
-def type_of_struct(struct: Struct, bit_size: int) -> StructType:
-    """Return the type of a definition of known size."""
-    tag = struct.name if struct.is_tagged else None
-    return StructType(
-        struct.fields, bit_size, struct.aggregate, struct.align, struct.name, tag, None, struct.declared_order
-    )
 
 
 class _Relaid(Record, frozen=True):

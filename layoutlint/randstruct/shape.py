@@ -17,8 +17,8 @@ from layoutlint.randstruct import order_tree
 from layoutlint.randstruct.c_abi import CannotLayOut, round_up
 from layoutlint.randstruct.generators import UNNAMED, Draw
 from layoutlint.randstruct.order_tree import FixedOrder, Part, TooManyOrders
-from layoutlint.randstruct.relayout import DESCRIBED_LATE, Relayouter, type_of_struct
-from layoutlint.randstruct.variants import StructType, Way
+from layoutlint.randstruct.relayout import DESCRIBED_LATE, Relayouter
+from layoutlint.randstruct.variants import StructType, Way, type_of_struct
 
 Chosen = Mapping["Shape", Sequence[int]]
 """For each shuffled shape, the declared positions of its members in their order."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from layoutlint.model.ctype import CType
 from layoutlint.model.declared import Inner, Member, StructDeclaration
 from layoutlint.model.record import Record, replace
-from layoutlint.model.structs import Aggregate, Field
+from layoutlint.model.structs import Aggregate, Field, Struct
 from layoutlint.model.target import Target
 from layoutlint.randstruct import c_abi
 from layoutlint.randstruct.c_abi import CannotLayOut, MemberLayout, Rules
@@ -28,6 +28,14 @@ class StructType(Record, frozen=True):
     """The alignment of a member of this type, which may be the type's or the member's."""
     declared_order: tuple[int, ...] = ()
     """As `Struct.declared_order`."""
+
+
+def type_of_struct(struct: Struct, bit_size: int) -> StructType:
+    """Return the type of a definition of known size."""
+    tag = struct.name if struct.is_tagged else None
+    return StructType(
+        struct.fields, bit_size, struct.aggregate, struct.align, struct.name, tag, None, struct.declared_order
+    )
 
 
 class Way(Record, frozen=True):

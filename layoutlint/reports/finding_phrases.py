@@ -230,8 +230,22 @@ def exit_meaning(report: Report) -> str:
         return "the run failed"
     if report.coverage.unreached:
         return report.coverage.unreached
+    if report.coverage.guessed and not report.findings:
+        return NO_GUESS
+    if report.coverage.drafts and not report.findings:
+        return DRAFT.format(" and ".join(report.coverage.drafts))
     ignored = ", ".join(_uncounted_problems(report))
     return f"nothing broken that counts; not counted: {ignored}" if ignored else "nothing broken"
+
+
+NO_GUESS = (
+    "nothing broken, and no guess: no lock, atomic or array of them is beside other fields; "
+    "next, `layoutlint infer` reads what the functions of *.c files do"
+)
+DRAFT = (
+    "nothing was judged: {} has no rules yet; remove the `# ` before one that is true, "
+    "or write one (`layoutlint explain separate`)"
+)
 
 
 def _shipped_rules_alone_fail(report: Report) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from layoutlint import files
+from layoutlint.model.aligner import LINUX, PLAIN, Aligner
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.readers.clang import members
@@ -104,11 +105,20 @@ def _texts_with(one: Alternative, subject: Subject, struct: Struct, text: str) -
         declaration = f"char {one.padding}[{one.padding_bytes}];"
         yield members.add_member(text, struct, numbers[one.before_padding], declaration)
         return
+    fields = [numbers[name] for name in one.aligned]
+    for aligner in dict.fromkeys((_aligner(subject), PLAIN)):
+        for line in (one.line, 0):  # the macro, then the number: the macro depends on the configuration
+            if fields and not aligner.is_attribute:
+                code = aligner.of_member(one.line, line)
+                yield members.add_before(text, struct, fields, code)
+            yield members.add_attribute(text, struct, fields, aligner.of_declarator(one.line, line))
+
+
+def _aligner(subject: Subject) -> Aligner:
+    """Return what aligns declarations in the file that defines a struct."""
     read = subject.options.read
     is_kernel = read.kernel_tree is not None or bool(members.kernel_roots(subject.path, read))
-    attributes = ("____cacheline_aligned", f"__aligned({one.line})") if is_kernel else ()
-    for attribute in (*attributes, f"__attribute__((aligned({one.line})))"):
-        yield members.add_attribute(text, struct, [numbers[name] for name in one.aligned], attribute)
+    return LINUX if is_kernel else subject.input_struct.judged.aligner(read.sources)
 
 
 def _patch(arranged: Sequence[ArrangedSubject], result: Suggestion) -> Patch:

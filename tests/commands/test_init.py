@@ -84,6 +84,20 @@ def test_projects(project, before, name, path, guesses):
     assert run("rules", "check", FILES[0], cwd=project).returncode == 0
 
 
+@pytest.mark.parametrize("before", [CODE, {"a.h": "struct a { int i; };\n"}], ids=["with guesses", "without"])
+def test_the_next_step_and_the_job_succeed_before_a_rule_is_written(project, before):
+    write(project, before)
+    init(project)
+    git(project, "add", ".")
+    git(project, "commit", "-q", "-m", "init")
+    for words in (("check", "."), ("check", ".", "--policy-from", "HEAD")):
+        done = run(*words, cwd=project)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "exit 0: nothing was judged: layoutlint.toml has no rules yet; remove the `# `" in done.stdout
+    (project / "layoutlint.toml").unlink()
+    assert run("check", ".", cwd=project).returncode == 2
+
+
 def test_every_guess_is_a_rule(project):
     """Uncommented, each is valid, and finds what it is a guess of."""
     write(project, {**CODE, "Makefile": "all:\n", "compile_commands.json": DATABASE})

@@ -40,7 +40,7 @@ CASES = [
     Case("reader beside writer", WORDS, {}, AT_RISK, (0, 8, 16, 24, 32, 40, 48),
          "`a` (hot-read) at 0..7 shares a line with `b` (hot-write) at 8..15 in 7 of 8 placements",
          says(a="hot_read", b="hot_write"),
-         "move `b` at least 56 bytes further from `a`, or start it on a line of its own (`____cacheline_aligned`)"),
+         "move `b` at least 56 bytes further from `a`, or start it on a line of its own (`____cacheline_aligned_in_smp`)"),
     Case("read-mostly beside writer", LINES, {}, BROKEN, ONCE,
          "`b` (read-mostly) at 8..15 shares a line with `a` (hot-write) at 0..7 in its only placement",
          says(a="hot_write", b="read_mostly", c="hot_read")),

@@ -104,7 +104,7 @@ CASES = [
                       f"`b` at 8..15 (`{second}`) shares a line with `a` at 0..7 (`{first}`) in 7 of 8 placements"]),
     Case("on lines of their own", two("read_mostly", "read_write", 64, 64), {}, KEPT, (), hold("read_mostly", "read_write", "64..71")),
     Case("on one, always", two("read_mostly", "read_write", 8, 64), {}, BROKEN, ONCE, shares("read_mostly", "read_write", "its only placement"),
-         advice="move `b` at least 56 bytes further from `a`, or start it on a line of its own (`____cacheline_aligned`)"),
+         advice="move `b` at least 56 bytes further from `a`, or start it on a line of its own (`____cacheline_aligned_in_smp`)"),
     Case("the one that is asked for, against the others", two("read_mostly", "read_write"), {"group": "read_write"}, AT_RISK, NEAR,
          shares("read_mostly", "read_write")),
     Case("its members", ONE, {"group": "g", "members": ("a", "b")}, KEPT, (),

@@ -36,7 +36,7 @@ CASES = [
     Case("contended, before the patch", I_MMAP_BEFORE, keys("i_mmap_rwsem", "i_mmap", contended=True), AT_RISK, (0, 48, 56),
          "contended: `i_mmap_rwsem` at 120..159 shares a line with `i_mmap` at 72..87 in 3 of 8 placements" + WAITING,
          advice="move `i_mmap_rwsem` at least 24 bytes further from `i_mmap`, "
-                "or start it on a line of its own (`____cacheline_aligned`)"),
+                "or start it on a line of its own (`____cacheline_aligned_in_smp`)"),
     Case("contended, after it", I_MMAP_AFTER, keys("i_mmap_rwsem", "i_mmap", contended=True), KEPT, (),
          "contended: `i_mmap_rwsem` at 144..183 and `i_mmap` at 72..87 share no line in any placement: "
          "a second miss without waiters, no line that is pulled away with them"),

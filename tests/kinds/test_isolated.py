@@ -30,7 +30,7 @@ CASES = [
          "`b` at 64..71 shares no line with another field in any placement"),
     Case("shared", LINES, {"fields": ("a",)}, BROKEN, ONCE,
          "`a` at 0..7 shares a line with `b` at 8..15 in its only placement",
-         advice="move `b` at least 56 bytes further from `a`, or start it on a line of its own (`____cacheline_aligned`)"),
+         advice="move `b` at least 56 bytes further from `a`, or start it on a line of its own (`____cacheline_aligned_in_smp`)"),
     Case("shared within the group", LINES, {"fields": ("a", "b")}, KEPT, (),
          "`a` at 0..7, `b` at 8..15 share no line with another field in any placement"),
     Case("shared with one that may", LINES, {"fields": ("a",), "except_": ("b",)}, KEPT, (),

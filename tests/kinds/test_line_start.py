@@ -25,7 +25,7 @@ CASES = [
     Case("two lines", LINES, {"fields": ("a", "c")}, KEPT, (), "`a` at 0..7, `c` at 64..71 begin a line in every placement"),
     Case("inside a line", LINES, {"fields": ("a", "b")}, BROKEN, ONCE,
          "`b` at 8..15 begins inside a line in its only placement",
-         advice="move `b` from 8 to 64 and align the struct to 64 bytes (`____cacheline_aligned` behind the field does both)"),
+         advice="move `b` from 8 to 64 and align the struct to 64 bytes (`____cacheline_aligned_in_smp` behind the field does both)"),
     Case("the struct is not aligned", WORDS, {"fields": ("a",)}, AT_RISK, EVERY8[1:],
          "`a` at 0..7 begins inside a line in 7 of 8 placements",
          advice="align the struct to 64 bytes; the offset 0 is a multiple of 64 already"),

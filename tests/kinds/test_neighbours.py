@@ -204,7 +204,7 @@ def test_the_text_shows_the_lines(tmp_path):
     assert re.search(r": error: data in .data(, read_mostly)?: `limit` and `packets` share a line", done.stdout, re.M)
     assert re.search(r"^  lines of 64 bytes, from 0x[0-9a-f]+ on", done.stdout, re.M)
     assert re.search(r"^  A +\d+ +8  limit\s+a.c:1$", done.stdout.replace(f"{tmp_path}/", ""), re.M)
-    advice = "give `packets` a line of its own (`alignas(64)` at it and at what follows it)"
+    advice = "give `packets` a line of its own (`_Alignas(64)` at it and at what follows it)"
     assert advice in " ".join(done.stdout.split())
 
 

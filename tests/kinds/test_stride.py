@@ -52,7 +52,7 @@ TABLE = struct("table", 64, replace(array("row", 0, 4, 16), dims=(2, 2)), align=
 CASES = [
     Case("ends with what the next begins with", SLOT, {"fields": ("limit",), "against": ("used",)}, AT_RISK, EVERY8[:7],
          "element 0's `limit` at 64..71 shares a line with element 1's `used` at 0..7 (72 bytes on) in 7 of 8 placements",
-         advice="align the struct to 64 bytes, so that one begins 128 bytes behind the other"),
+         advice="align the struct to 64 bytes (`____cacheline_aligned_in_smp`), so that one begins 128 bytes behind the other"),
     Case("every field", WORDS, {}, AT_RISK, EVERY8[:4] + EVERY8[5:],
          "element 0's `d` at 24..31 shares a line with element 1's `a` at 0..7 (32 bytes on) in 7 of 8 placements; "
          "and 15 more pairs"),
@@ -62,7 +62,7 @@ CASES = [
     Case("on lines of their own", OWN_LINES, {}, KEPT, (), "elements 128 bytes apart share no line in any placement"),
     Case("elements of an array", COUNTERS, {"array": "count"}, BROKEN, EVERY8,
          "element k at 0..7 of `count` shares a line with element k+1 at 0..7 (8 bytes on) in all 8 placements",
-         advice="align the elements to 64 bytes, so that one begins 64 bytes behind the other"),
+         advice="align the elements to 64 bytes (`____cacheline_aligned_in_smp`), so that one begins 64 bytes behind the other"),
     Case("elements of an array of structs", RING, {"array": "slot", "fields": ("tail",), "against": ("head",)}, BROKEN, EVERY8,
          "element k's `tail` at 8..15 of `slot` shares a line with element k+1's `head` at 0..7 (32 bytes on) in all 8 placements; "
          "element k's `head` at 0..7 of `slot` shares a line with element k+1's `tail` at 8..15 (32 bytes on) in 6 of 8 placements"),

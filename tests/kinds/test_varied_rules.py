@@ -17,7 +17,7 @@ import pytest
 
 from layoutlint.geometry.groups import find_groups
 from layoutlint.geometry.layout import Layout
-from layoutlint.geometry.placement import STANDARD_ATTRIBUTE, placements
+from layoutlint.geometry.placement import placements
 from layoutlint.judgement.c_assertion import CannotAssert
 from layoutlint.judgement.context import Access, CannotTell, Context
 from layoutlint.judgement.position import Bit
@@ -25,6 +25,7 @@ from layoutlint.judgement.rule import Key, Kind
 from layoutlint.judgement.verdict import Verdict
 from layoutlint.kinds import KINDS, find_kind
 from layoutlint.kinds.c_conditions import conditions
+from layoutlint.model.aligner import PLAIN
 from layoutlint.model.record import replace
 from layoutlint.model.storage import ANY, MALLOCS, TAKE_ALIGNMENT, WORDS, Storage
 from layoutlint.model.structs import Source, Struct
@@ -106,7 +107,7 @@ def context(chance: Random, struct: Struct) -> Context:
     placed = storage(chance)
     where = placements(layout, chance.choice((None, None, 32, 128)), chance.choice((None, None, 16)), placed)
     if chance.random() < 0.2:
-        where = replace(where, in_pairs=True, attribute=STANDARD_ATTRIBUTE)
+        where = replace(where, in_pairs=True, source_aligner=PLAIN)
     names, arrays = paths_of(struct)
     paths = [*names, *(f"{path}[{chance.randint(0, 2)}]" for path in arrays), "@type:int", "*", "m1*"]
     accesses = tuple(

@@ -14,13 +14,14 @@ from textwrap import fill
 import pytest
 
 from layoutlint.geometry.layout import Layout
-from layoutlint.geometry.placement import STANDARD_ATTRIBUTE, placements
+from layoutlint.geometry.placement import placements
 from layoutlint.judgement.c_assertion import CannotAssert
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.rule import Kind
 from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.kinds import KINDS, find_kind
 from layoutlint.kinds.c_conditions import conditions
+from layoutlint.model.aligner import PLAIN
 from layoutlint.model.record import replace
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Source
@@ -29,7 +30,7 @@ from tests.harness.facts import facts
 from tests.kinds.cases import Case
 from tests.kinds.structs import NESTED
 
-PLACES = {"": None, "in pairs of lines, by alignas": 128, "lines of 16 bytes": 16}
+PLACES = {"": None, "in pairs of lines, outside Linux": 128, "lines of 16 bytes": 16}
 """The size of the line for each way to place a struct."""
 IN_C = ("distance", "line-start", "no-straddle", "offset", "order", "separate", "size", "together")
 """The kinds that C can state."""
@@ -39,7 +40,7 @@ def context(case: Case, way: str) -> Context:
     layout = Layout(case.struct)
     where = placements(layout, PLACES[way])
     if "pairs" in way:
-        where = replace(where, in_pairs=True, attribute=STANDARD_ATTRIBUTE)
+        where = replace(where, in_pairs=True, source_aligner=PLAIN)
     return Context(layout, where, case.accesses)
 
 

@@ -13,7 +13,8 @@ from layoutlint.comparison.standings import PairShare, Standing
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint import base_memory
 from layoutlint.lint.base_memory import BaseFindings, recall_or_find
-from layoutlint.lint.line_attributes import line_attribute
+from layoutlint.lint.source_aligner import source_aligner
+from layoutlint.model.aligner import LINUX, PLAIN
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Source
@@ -89,22 +90,22 @@ def test_names_that_are_no_text_are_not_kept(recall):
 ALIGNED = "__attribute__((aligned({})))"
 HEADERS = [
     # headers beside the struct, and what aligns to a line
-    ({}, "alignas(64)"),
+    ({}, "_Alignas(64)"),
     ({"a.h": f"#define CACHE_ALIGN {ALIGNED.format(64)}\n"}, "CACHE_ALIGN"),
     ({"a.h": f"  #  define my_cacheline_aligned\t{ALIGNED.format('LINE')}\n"}, "my_cacheline_aligned"),
-    ({"a.h": f"#define CACHE {ALIGNED.format(64)}\n#define ALIGN {ALIGNED.format(64)}\n"}, "alignas(64)"),
-    ({"a.h": "#define CACHE_ALIGN 64\n"}, "alignas(64)"),
+    ({"a.h": f"#define CACHE {ALIGNED.format(64)}\n#define ALIGN {ALIGNED.format(64)}\n"}, "_Alignas(64)"),
+    ({"a.h": "#define CACHE_ALIGN 64\n"}, "_Alignas(64)"),
     ({"a.h": "#define CACHE_ALIGN _Alignas(64)\n"}, "CACHE_ALIGN"),
-    ({"a.h": f"#define ALIGN {ALIGNED.format(64)}\n"}, "alignas(64)"),
-    ({"a.h": f"#define CACHE {ALIGNED.format(64)}\n"}, "alignas(64)"),
-    ({"a.h": f"#define CACHE_ALIGN(n) {ALIGNED.format(64)}\n"}, "alignas(64)"),
-    ({"a.h": f"#define CACHE_ALIGN(n) {ALIGNED.format('n')}\n"}, "alignas(64)"),
-    ({"a.h": f"#define CACHE_ALIGN(n) {ALIGNED.format('n')}\n", "b.h": "long x CACHE_ALIGN(64);\n"}, "CACHE_ALIGN({})"),
-    ({"a.h": f"#define ALIGN_TO(n) {ALIGNED.format('n')}\n"}, "alignas(64)"),
-    ({"a.h": f"#define ALIGN_TO(n) {ALIGNED.format('n')}\nlong x ALIGN_TO(64);\n"}, "alignas(64)"),
-    ({"a.h": f"#define ALIGN_TO(n) {ALIGNED.format('n')}\n", "b.h": "long x ALIGN_TO(64);\n"}, "ALIGN_TO({})"),
-    ({"a.h": f"#define ALIGN_TO(n) {ALIGNED.format('m')}\n", "b.h": "long x ALIGN_TO(64);\n"}, "alignas(64)"),
-    ({"a.h": f"#define ALIGN_TO(n) {ALIGNED.format('n')}\n", "b.c": "long x ALIGN_TO(64);\n"}, "alignas(64)"),
+    ({"a.h": f"#define ALIGN {ALIGNED.format(64)}\n"}, "_Alignas(64)"),
+    ({"a.h": f"#define CACHE {ALIGNED.format(64)}\n"}, "_Alignas(64)"),
+    ({"a.h": f"#define CACHE_ALIGN(n) {ALIGNED.format(64)}\n"}, "_Alignas(64)"),
+    ({"a.h": f"#define CACHE_ALIGN(n) {ALIGNED.format('n')}\n"}, "_Alignas(64)"),
+    ({"a.h": f"#define CACHE_ALIGN(n) {ALIGNED.format('n')}\n", "b.h": "long x CACHE_ALIGN(64);\n"}, "CACHE_ALIGN(64)"),
+    ({"a.h": f"#define ALIGN_TO(n) {ALIGNED.format('n')}\n"}, "_Alignas(64)"),
+    ({"a.h": f"#define ALIGN_TO(n) {ALIGNED.format('n')}\nlong x ALIGN_TO(64);\n"}, "_Alignas(64)"),
+    ({"a.h": f"#define ALIGN_TO(n) {ALIGNED.format('n')}\n", "b.h": "long x ALIGN_TO(64);\n"}, "ALIGN_TO(64)"),
+    ({"a.h": f"#define ALIGN_TO(n) {ALIGNED.format('m')}\n", "b.h": "long x ALIGN_TO(64);\n"}, "_Alignas(64)"),
+    ({"a.h": f"#define ALIGN_TO(n) {ALIGNED.format('n')}\n", "b.c": "long x ALIGN_TO(64);\n"}, "_Alignas(64)"),
 ]
 
 
@@ -114,12 +115,14 @@ def test_the_attribute_of_a_project(headers, expected, tmp_path):
         (tmp_path / name).write_text(text)
     own = replace(struct("s", 8), source=Source(str(tmp_path / "s.h"), 1))
     text = Reading("s.c", "clang", X86_64, (own, struct("plain", 8)))
-    answers = [line_attribute(text, ()).replace("alignas({})", "alignas(64)")]
-    answers += [line_attribute(replace(text, reader="dwarf"), folders).replace("alignas({})", "alignas(64)") for folders in ((str(tmp_path),), ())]
-    assert answers == [expected, expected, "alignas(64)"]
-    assert line_attribute(replace(text, is_kernel=True), ()) == "____cacheline_aligned"
+    found = [source_aligner(text, ())]
+    found += [source_aligner(replace(text, reader="dwarf"), folders) for folders in ((str(tmp_path),), ())]
+    assert [each.of_member(64, 64) for each in found] == [expected, expected, "_Alignas(64)"]
+    is_macro = "_Alignas" not in expected and "_Alignas" not in "".join(headers.values())
+    assert found[0].of_declarator(64, 64) == (expected if is_macro else ALIGNED.format(64))
+    assert source_aligner(replace(text, is_kernel=True), ()) is LINUX
 
 
 def test_folders_that_are_gone_have_no_headers(tmp_path):
     gone = replace(struct("s", 8), source=Source(str(tmp_path / "gone/s.h"), 1))
-    assert "alignas" in line_attribute(Reading("s.c", "clang", X86_64, (gone,)), (str(Path(tmp_path) / "gone"),))
+    assert source_aligner(Reading("s.c", "clang", X86_64, (gone,)), (str(Path(tmp_path) / "gone"),)) is PLAIN

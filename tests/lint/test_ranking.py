@@ -117,9 +117,9 @@ def test_code_without_locks_is_fine(tmp_path):
 CERTAIN = {
     "often": "to be certain, write `/* layoutlint: hot-write */` at `lock` and `/* layoutlint: hot-read */` at `f_op` if they "
     "are used so, and `[struct.often]` with the `placement` that objects have (`layoutlint allocations` lists it); if it "
-    "is, move `f_op` at least 56 bytes further from `lock`, or start it on a line of its own (`alignas(64)`)",
+    "is, write `__attribute__((aligned(64)))` behind `f_op` (128 bytes, now 16)",
     "row": 'to be certain, write a rule with `struct = "row"`, `kind = "stride"`, `array = "locks"` if they are used by many '
-    "processors; if it is, align the elements to 64 bytes (`alignas(64)`), so that one begins 64 bytes behind the other",
+    "processors; if it is, align the elements to 64 bytes (`__attribute__((aligned(64)))`), so that one begins 64 bytes behind the other",
     "cut": 'to be certain, write a rule with `struct = "cut"`, `kind = "no-straddle"`, `fields = ["state"]` if they are used '
     "by many processors, and `[struct.cut]` with the `placement` that objects have (`layoutlint allocations` lists it); "
     "if it is, align the struct to 16 bytes, so that no base cuts the bytes 4..11, or accept it with `tolerate = 0.125`",

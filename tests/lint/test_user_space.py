@@ -199,12 +199,12 @@ def test_functions_of_the_project_allocate_arrays_as_well(tmp_path):
 ROW = "struct slot { _Atomic long used; };\nstruct slot slots[8];\n"
 ATTRIBUTES = [
     # a header of the project, a second one, the words of the advice
-    ("", "", "`alignas(64)`"),
+    ("", "", "`__attribute__((aligned(64)))`"),
     ("#define __my_cache_aligned __attribute__((aligned(64)))", "", "`__my_cache_aligned`"),
-    ("#define __line_aligned __attribute__((aligned(64)))", "", "`alignas(64)`"),
-    ("#define CACHEALIGN(n) (((n) + 63) & ~63)", "", "`alignas(64)`"),
+    ("#define __line_aligned __attribute__((aligned(64)))", "", "`__attribute__((aligned(64)))`"),
+    ("#define CACHEALIGN(n) (((n) + 63) & ~63)", "", "`__attribute__((aligned(64)))`"),
     ("#define db_aligned(a) __attribute__((aligned(a)))", "struct t { long a; } db_aligned(16);", "`db_aligned(64)`"),
-    ("#define db_aligned(a) __attribute__((aligned(a)))", "", "`alignas(64)`"),
+    ("#define db_aligned(a) __attribute__((aligned(a)))", "", "`__attribute__((aligned(64)))`"),
 ]
 
 
@@ -221,7 +221,7 @@ def test_an_aligned_type_does_not_help_what_malloc_makes(tmp_path):
     (tmp_path / "a.c").write_text(ALLOCATING)
     advice = {name: finding["advice"] for name, finding in guesses(tmp_path / "a.c").items()}
     assert "malloc heeds no alignment of types, so allocate with `aligned_alloc(64, ...)`" in advice["worker"]
-    assert "put each element into a struct aligned to 64 bytes (`alignas(64)`)" in advice["pthread_mutex_t"]
+    assert "put each element into a struct aligned to 64 bytes (`__attribute__((aligned(64)))`)" in advice["pthread_mutex_t"]
     (tmp_path / "a.c").write_text(ALLOCATING.replace("calloc(n, sizeof(worker_t))", "aligned_alloc(16, n * sizeof(worker_t))"))
     assert "malloc heeds" not in guesses(tmp_path / "a.c")["worker"]["advice"]
 
@@ -350,7 +350,7 @@ def test_arrays_of_threads_are_noted_with_the_code_that_shows_them(tmp_path, for
     assert "`length[kind]` is written in run (a.c:30) under `locks[kind]`" in notes["length"]["message"]
     assert "of_cpu" in notes["pool"]["message"]
     assert "sizes" not in notes["pool"]["message"]
-    assert all("alignas(64)" in f["advice"] for f in notes.values())
+    assert all("__attribute__((aligned(64)))" in f["advice"] for f in notes.values())
     assert [f["struct"] for f in findings if f["rule"] == "generic-variables-on-lines-of-their-own"] == ["locks"]
 
 

@@ -32,7 +32,7 @@ def rule(name: str, of_struct: str, kind: Kind, severity: Severity = Severity.ER
     )  # fmt: skip
 
 
-LINE_OF_ITS_OWN = "or start it on a line of its own (`____cacheline_aligned`)"
+LINE_OF_ITS_OWN = "or start it on a line of its own (`____cacheline_aligned_in_smp`)"
 SENTENCES = {
     ("node-cpu-apart", 24): (
         "`cpu` at 20..23 shares a line with `locked` at 16..19 in all 8 placements; "

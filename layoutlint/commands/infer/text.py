@@ -31,6 +31,11 @@ def _lines(inferred: Inferred) -> Iterator[str]:
     yield f"{functions} of {quantity(bodies.units, 'unit')} read"
     notes = f"{quantity(len(inferred.notes), 'note')}, the best first"
     yield f"{notes}; {inferred.left_out:,} more are left out (--most)" if inferred.left_out else notes
+    if not inferred.notes:
+        yield (
+            "infer looks for fields that functions write, on a line with fields that others use; "
+            "`layoutlint check --pack generic` guesses from types alone, and `layoutlint init` drafts rules"
+        )
     if inferred.notes:
         yield "notes are guesses: sources do not show how often code runs, and on which processor"
     if inferred.without_signs:

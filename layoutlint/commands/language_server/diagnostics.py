@@ -60,7 +60,7 @@ def _diagnostic(
     stale = kept.stale if kept is not None else ""
     texts = [row.message, *row.origins]
     texts += [f"Why: {finding.rule.why}"] if finding.rule.states_why else []
-    texts += [f"To do: {row.advice}"] if row.advice else []
+    texts += [row.advice] if row.advice else []
     texts += [f"Stale: judged before the text had this error: {stale}"] if stale else []
     severity = _SEVERITIES[finding.rule.severity]
     if row.is_unknown:

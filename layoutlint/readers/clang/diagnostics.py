@@ -38,6 +38,8 @@ _PACK_ELSEWHERE = re.compile(
 its end, and clang that at its start."""
 _UNKNOWN_TYPE = "unknown type name "
 _NO_SEMICOLON = "expected ';' at end of declaration list"
+_NO_TYPE = "type name requires a specifier or qualifier"
+_ALIGNAS = re.compile(rb"alignas\s*+\(")
 _MACRO_AT = re.compile(rb"\s*+([A-Za-z_]\w*+)\s*+(?:\(|[;,])")
 """A word behind a member that is meant as an attribute."""
 _LAYOUTLINT = "LAYOUTLINT"
@@ -160,6 +162,8 @@ def _read(lib: Any, unit: int, raw: int, places: Places, remedies: Remedies | No
         libclang.contents(lib, unit, spot.file) if spot.file else b""
     ):
         message = f"{message}; {missing_headers.CONFIGURATION_REMEDY}"
+    elif message == _NO_TYPE and _is_alignas(lib, unit, spot):
+        message = f"unknown specifier 'alignas'; {standard_names.OF_ALIGNAS}"
     elif (header := standard_names.remedy(message)) is not None:
         message = f"{message}; {header}"
     is_stop = category == _PREPROCESSOR[1] and severity >= libclang.ERROR
@@ -183,6 +187,12 @@ def _macro_at(lib: Any, unit: int, spot: libclang.Spot) -> str | None:
         return None
     word = _MACRO_AT.match(libclang.contents(lib, unit, spot.file), spot.offset)
     return None if word is None else word[1].decode()
+
+
+def _is_alignas(lib: Any, unit: int, spot: libclang.Spot) -> bool:
+    """Return whether an error is at `alignas`, which older C takes for the type of a member."""
+    text = b"" if spot.file is None else libclang.contents(lib, unit, spot.file)
+    return _ALIGNAS.match(text, spot.offset) is not None
 
 
 def _construct(lib: Any, unit: int, spot: libclang.Spot, message: str) -> str | None:

@@ -48,6 +48,10 @@ _HEADERS: Final = {
 }
 _SINCE_C23: Final = "C has it since C23 (-std=gnu23), and before that in <stdbool.h>"
 
+OF_ALIGNAS: Final = (
+    "C has it since C23 (-std=gnu23), and before that in <stdalign.h>; `_Alignas` compiles since C11"
+)
+
 
 def remedy(message: str) -> str | None:
     """Return where C or POSIX declares the name that a message of clang misses; None for another message."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 
 from layoutlint.judgement.finding import Finding, Fix, Report
-from layoutlint.judgement.messages import finding_advice
+from layoutlint.judgement.messages import advice_line
 from layoutlint.judgement.origin import basis, origin_lines
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.build import Build
@@ -30,6 +30,7 @@ class Diagnostic(Record, frozen=True):
     message: str
     """One line."""
     advice: str
+    """What to do, behind a word for what that is: "Fix: ...", or empty."""
     struct: str
     """The struct, or empty."""
     identity: str
@@ -140,7 +141,7 @@ def finding_diagnostic(finding: Finding, builds: tuple[Build, ...]) -> Diagnosti
         finding.rule.severity.value,
         finding.rule.id,
         " ".join(sentence(finding, builds).split()),
-        finding_advice(finding),
+        advice_line(finding),
         struct_name(finding),
         f"{fingerprint(finding)} {place.file}",
         finding.verdict.outcome is Outcome.UNKNOWN,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from layoutlint import escapes
 from layoutlint.judgement.finding import Finding, Report
-from layoutlint.judgement.messages import finding_advice
+from layoutlint.judgement.messages import advice_kind, finding_advice
 from layoutlint.judgement.origin import origin_sentences
 from layoutlint.judgement.rule import Severity
 from layoutlint.judgement.verdict import Outcome
@@ -57,7 +57,7 @@ def _finding_command(finding: Finding, builds: tuple[Build, ...], repository: Re
         words.append(f"order: {order(finding)}")
     words += origin_sentences(finding)
     if advice := finding_advice(finding):
-        words.append(f"to do: {advice}")
+        words.append(f"{advice_kind(finding)}: {advice}")
     return command(level, properties, *words)
 
 

@@ -21,7 +21,7 @@ from layoutlint.judgement.finding import (
     State,
     UseRank,
 )
-from layoutlint.judgement.messages import finding_advice, finding_message
+from layoutlint.judgement.messages import AdviceKind, advice_kind, finding_advice, finding_message
 from layoutlint.judgement.origin import Basis, EvidenceUse, Origin, basis, origins
 from layoutlint.judgement.rule import SNAPSHOT, UNUSED, Severity
 from layoutlint.judgement.verdict import Outcome, Verdict
@@ -152,6 +152,9 @@ class FindingJson(JsonObject, frozen=True):
     """What was found, with numbers, or why it could not be judged."""
     advice: str | None
     """How to make the rule hold."""
+    advice_kind: AdviceKind | None
+    """`fix`: the rule was judged again with this change, and holds. `first step`: more is needed. `to do`: it
+    is no change of the layout, or a guess that must be confirmed first. Null without advice."""
     why: str
     """The rule's reason."""
     intent: IntentJson
@@ -474,7 +477,8 @@ def _finding(finding: Finding, builds: tuple[Build, ...]) -> FindingJson:
         outcome=verdict.outcome.value,
         severity=rule.severity.value,
         message=finding_message(finding, builds),
-        advice=finding_advice(finding) or None,
+        advice=(advice := finding_advice(finding) or None),
+        advice_kind=advice_kind(finding) if advice else None,
         why=rule.why,
         intent=IntentJson(by=rule.by, file=rule.source.file, line=rule.source.line),
         evidence=rule.evidence,
@@ -592,6 +596,8 @@ def _coverage(coverage: Coverage, builds: tuple[Build, ...]) -> CoverageJson:
 
 
 def _gap_of_change(coverage: Coverage) -> Iterator[CoverageGap]:
-    """Yield why a change left nothing to judge, as a part to which no rule applies."""
+    """Yield why a change, or a rule file, left nothing to judge, as a part to which no rule applies."""
     if coverage.unreached:
         yield CoverageGap("change", coverage.unreached, ())
+    for path in coverage.drafts:
+        yield CoverageGap(path, "it has no rules yet", ())

@@ -80,7 +80,7 @@ def _case(diagnostic: Diagnostic, result: str, acceptance: str) -> Iterator[str]
     elif result == "system-out":
         yield f"      <system-out>{_rows(text)}</system-out>"
     else:
-        advice = f"\nTo do: {diagnostic.advice}" if diagnostic.advice else ""
+        advice = f"\n{diagnostic.advice}" if diagnostic.advice else ""
         values = attributes(message=diagnostic.message, type=diagnostic.severity)
         yield f"      <{result}{values}>{_rows(text + advice)}</{result}>"
     yield "    </testcase>"

@@ -33,7 +33,7 @@ def _table(rows: tuple[Diagnostic, ...], room: int) -> Iterator[str]:
 
 
 def _row(row: Diagnostic) -> str:
-    advice = f"<br>To do: {text(row.advice)}" if row.advice else ""
+    advice = f"<br>{text(row.advice)}" if row.advice else ""
     origins = "".join(f"<br>{text(origin)}" for origin in row.origins)
     return (
         f"| {row.severity} | {code(row.rule)} | {code(row.place)} | {text(row.message)}{origins}{advice} |\n"

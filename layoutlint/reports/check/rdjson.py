@@ -28,7 +28,7 @@ def _row(diagnostic: Diagnostic, repository: Repository) -> dict[str, Any]:
     location: dict[str, Any] = {"path": repository.path(diagnostic.file)}
     if diagnostic.line is not None:
         location["range"] = {"start": {"line": diagnostic.line}}
-    advice = f"\nTo do: {diagnostic.advice}" if diagnostic.advice else ""
+    advice = f"\n{diagnostic.advice}" if diagnostic.advice else ""
     origins = "".join(f"\n{text}" for text in diagnostic.origins)
     suggestions = {} if diagnostic.fix is None else {"suggestions": [_suggestion(diagnostic.fix)]}
     return {

@@ -12,7 +12,7 @@ from layoutlint import __version__
 from layoutlint.geometry.layout import Place
 from layoutlint.judgement.build_outcomes import worst_by_build
 from layoutlint.judgement.finding import BaselineUse, Finding, Fix, Report, State
-from layoutlint.judgement.messages import finding_advice
+from layoutlint.judgement.messages import advice_line
 from layoutlint.judgement.origin import basis, origin_lines, origins
 from layoutlint.judgement.rule import Rule
 from layoutlint.judgement.verdict import Outcome
@@ -221,8 +221,7 @@ def _message(finding: Finding, builds: tuple[Build, ...]) -> str:
     lines += [f"Suppression expired: {finding.expired}"] if finding.expired is not None else []
     lines += [f"Order: {order(finding)}"] if order(finding) else []
     lines += origin_lines(finding)
-    advice = finding_advice(finding)
-    lines += [f"To do: {advice}"] if advice else []
+    lines += filter(None, [advice_line(finding)])
     return "\n".join(lines)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from layoutlint.geometry.layout import Place, cached_layout
 from layoutlint.judgement.build_outcomes import summarise_builds
 from layoutlint.judgement.finding import BaselineUse, Finding, Report, State
-from layoutlint.judgement.messages import finding_advice, finding_message
+from layoutlint.judgement.messages import advice_kind, finding_advice, finding_message
 from layoutlint.judgement.origin import origin_sentences
 from layoutlint.judgement.rule import RULE_FILE, Rule, Severity
 from layoutlint.judgement.verdict import Outcome, Verdict
@@ -235,7 +235,7 @@ def _words(finding: Finding, show: _Shown) -> Iterator[Line]:
     for text in origin_sentences(finding):
         yield from paragraph("  ", text, width)
     if advice := finding_advice(finding):
-        yield from paragraph("  to do: ", advice, width, "bold")
+        yield from paragraph(f"  {advice_kind(finding)}: ", advice, width, "bold")
 
 
 def _shorten(text: str, most: int) -> str:

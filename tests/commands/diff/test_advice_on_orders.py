@@ -14,7 +14,7 @@ from layoutlint.model.structs import Source
 from tests.harness.build import member, struct
 
 HELP = {
-    "apart": "put each side into a named struct, aligned to the line (`____cacheline_aligned`)",
+    "apart": "put each side into a named struct, aligned to the line (`____cacheline_aligned_in_smp`)",
     "together": "put the fields into a named, aligned struct: it moves as one piece",
     None: "put these fields into a named struct: it moves as one piece",
 }

@@ -24,6 +24,8 @@ SPOILT = [
     ("struct s { foo_t a; int b; };", "t.h:1:12: error: unknown type name 'foo_t'"),
     ("struct s { bool a; int b; };", "t.h:1:12: error: unknown type name 'bool'; "
      "C has it since C23 (-std=gnu23), and before that in <stdbool.h>"),
+    ("struct s { alignas(64) int a; };", "t.h:1:12: error: unknown specifier 'alignas'; "
+     "C has it since C23 (-std=gnu23), and before that in <stdalign.h>; `_Alignas` compiles since C11"),
     ("struct s { char a[N]; };", "t.h:1:19: error: use of undeclared identifier 'N'"),
     ("enum { M = NOT_THERE };\nstruct s { char a[M]; };", "t.h:1:12: error: use of undeclared identifier 'NOT_THERE'"),
     ("struct s { struct gone g; };", "t.h:1:24: error: field has incomplete type 'struct gone'"),

@@ -10,7 +10,7 @@ from layoutlint.reports import FORMATS
 from tests.reports.sample import CLEAN, DAMAGED, MATRIX, REPORT
 
 FINDING = [
-    "rule", "kind", "struct", "definition", "outcome", "severity", "message", "advice", "why", "intent", "evidence", "origin", "origins",
+    "rule", "kind", "struct", "definition", "outcome", "severity", "message", "advice", "advice_kind", "why", "intent", "evidence", "origin", "origins",
     "input", "also", "fields",
     "placements", "randomised", "randomisable", "around", "rank", "fingerprint", "fingerprint_state",
     "suppressed", "expired", "state", "builds",

@@ -1,6 +1,6 @@
 """Moving the declarations of a struct's members in C text, with their comments and attributes."""
 
-from layoutlint.readers.clang.members.additions import add_attribute, add_member
+from layoutlint.readers.clang.members.additions import add_attribute, add_before, add_member
 from layoutlint.readers.clang.members.outline import Outline, outlines
 from layoutlint.readers.clang.members.patch import split_lines, unified_diff
 from layoutlint.readers.clang.members.pieces import CannotMove
@@ -25,6 +25,7 @@ __all__ = [
     "Outline",
     "Restriction",
     "add_attribute",
+    "add_before",
     "add_member",
     "conditional_lines",
     "find_pragma",

@@ -24,12 +24,28 @@ def add_attribute(text: str, struct: Struct, fields: Sequence[int], attribute: s
     return text
 
 
+def add_before(text: str, struct: Struct, fields: Sequence[int], specifier: str) -> str:
+    """Return a file's text in which the declarations of some fields begin with a specifier.
+
+    Raises CannotMove.
+    """
+    items = parse_body(text, struct).items
+    for place in sorted((_declaration(items, number).tokens[0].start for number in fields), reverse=True):
+        text = f"{text[:place]}{specifier} {text[place:]}"
+    return text
+
+
 def _end_of_declarator(items: Sequence[Item], number: int) -> int:
     """Return the offset where an attribute of a field can stand. Raises CannotMove."""
+    return _declaration(items, number).tokens[-2].end
+
+
+def _declaration(items: Sequence[Item], number: int) -> Item:
+    """Return the declaration of one field. Raises CannotMove if it declares others, or is not understood."""
     item = next(item for item in declarations(items) if number in item.fields)
     if len(item.fields) > 1 or len(item.tokens) < 2 or item.tokens[-1].text != ";":
         raise CannotMove(f"an attribute cannot be added to `{item.shown}`", item.line)
-    return item.tokens[-2].end
+    return item
 
 
 def add_member(text: str, struct: Struct, behind: int, declaration: str) -> str:

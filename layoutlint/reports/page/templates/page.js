@@ -363,7 +363,7 @@ function findingItem(data, judged) {
   const where = place(at.file, at.line), notes = [finding.severity, finding.state, finding.suppressed ? "suppressed" : null].filter(Boolean).join(", ");
   const summary = [badge(finding.outcome), code(finding.rule), ` ${finding.kind} on ${finding.struct}`, el("span", { class: "place" }, [notes, where].filter(Boolean).join(" · "))];
   return el("li", {}, lazy(summary, () => [
-    paragraphs([["What", finding.message], ["Why", finding.why], ["To do", finding.advice]]),
+    paragraphs([["What", finding.message], ["Why", finding.why], [{ fix: "Fix", "first step": "First step" }[finding.advice_kind] ?? "To do", finding.advice]]),
     struct === null ? null : structMap(data, data.structs[struct], [judged], ` for ${judged.finding.rule}`),
     paragraphs([["Suppressed", finding.suppressed], ["Placed", finding.placements.basis], ["Fails at", judged.possible.length && finding.placements.bases.length ? `byte ${few(finding.placements.bases)} of a line; objects can start at ${few(judged.possible)}` : ""], ["Stated by", `${finding.intent.by} ${place(finding.intent.file, finding.intent.line)}`], ["In", [finding.input, ...finding.also].join(", ")]]),
     finding.placements.orders ? el("p", {}, `The order of fields is random; it fails in ${(finding.placements.orders.share * 100).toFixed(1)} % of the placements of all orders. One order is drawn.`) : null,

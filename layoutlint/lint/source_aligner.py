@@ -1,4 +1,4 @@
-"""How the source of an input aligns data to a cache line, for advice in its own words."""
+"""How the source of an input aligns declarations, for advice in its own words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from layoutlint import files
-from layoutlint.geometry.placement import LINUX_ATTRIBUTE, STANDARD_ATTRIBUTE
+from layoutlint.model.aligner import ATTRIBUTE, LINUX, PLAIN, Aligner
 from layoutlint.model.reading import Reading
 
 _MOST_FILES = 3_000
@@ -22,14 +22,14 @@ _USE = re.compile(r"\b\w++(?=\()")
 _ALIGNED = re.compile(r"\baligned\b|\b_?[Aa]lignas\b|_aligned\(")
 
 
-def line_attribute(reading: Reading, sources: tuple[str, ...]) -> str:
-    """Return what aligns to a line: Linux's macro, the project's macro in its headers, or `alignas`.
+def source_aligner(reading: Reading, sources: tuple[str, ...]) -> Aligner:
+    """Return what aligns declarations: Linux's macros, the project's macro in its headers, or plain C.
 
     The headers are those beside the files that define structs, and below the source directories. A macro with
     an argument counts if another header uses it; others can belong to a library.
     """
     if reading.is_kernel:
-        return LINUX_ATTRIBUTE
+        return LINUX
     defining: dict[str, str] = {}
     using: dict[str, set[str]] = {}
     for path in _headers(reading, sources):
@@ -41,11 +41,15 @@ def line_attribute(reading: Reading, sources: tuple[str, ...]) -> str:
             if not _ALIGNED.search(body):
                 continue
             if not parameter and "cache" in name.lower() and "align" in name.lower():
-                return str(name)
+                return _of_macro(str(name), is_attribute="_Alignas" not in body and "alignas" not in body)
             if parameter and re.fullmatch(rf"__attribute__\s*\(\(_*aligned_*\({parameter}\)\)\)\s*", body):
                 defining.setdefault(name, path)
     used = (name for name, path in defining.items() if using.get(name, set()) - {path})
-    return next((f"{name}({{}})" for name in used), STANDARD_ATTRIBUTE)
+    return next((Aligner(sized=f"{name}({{}})", is_attribute=True) for name in used), PLAIN)
+
+
+def _of_macro(name: str, is_attribute: bool) -> Aligner:
+    return Aligner(name, ATTRIBUTE, True) if is_attribute else Aligner(name)
 
 
 def _headers(reading: Reading, sources: tuple[str, ...]) -> Iterator[str]:
