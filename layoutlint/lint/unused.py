@@ -328,7 +328,8 @@ def _tables_apart_from_rules(inputs: list[JudgedInput]) -> Iterator[Finding]:
         ruled = [{rule.struct: rule for rule in pack.rules} for pack in packs]
         for pack, own in zip(packs, ruled, strict=True):
             has_patterns = any(map(is_pattern, own))
-            for intent in () if has_patterns else pack.structs:
+            is_file = pack.path.endswith(".toml")  # comments count for all rules
+            for intent in pack.structs if is_file and not has_patterns else ():
                 is_used = intent.placement is not None or intent.accesses
                 other = next((rules[intent.struct] for rules in ruled if intent.struct in rules), None)
                 if is_used and other is not None and intent.struct not in own:
