@@ -196,7 +196,7 @@ def _complain_of_rules_below(inputs: tuple[str, ...]) -> None:
     """Print on stderr which rule files inside of folders and databases are not used."""
     from layoutlint.commands import rule_files, terminal
 
-    unused = rule_files.below(inputs)
+    unused = rule_files.files_below(inputs)
     if len(unused) == 1:
         sentence = "does not count for an input that is a folder or database above it: name files beside it"
     else:

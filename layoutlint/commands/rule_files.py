@@ -78,7 +78,7 @@ def files_of(place: str, has: Callable[[str], bool] = files.is_file) -> tuple[st
     return found
 
 
-def below(inputs: tuple[str, ...]) -> tuple[str, ...]:
+def files_below(inputs: tuple[str, ...]) -> tuple[str, ...]:
     """Return the rule files inside of inputs that are folders or databases, which do not belong to them.
 
     Of large trees, not all folders are searched.

@@ -67,7 +67,9 @@ class UnusedIntent(Record, frozen=True):
         "  rule that this run leaves out;\n"
         "- an annotation in a comment at no field and no struct;\n"
         "- a declared access of a field that no definition of its struct has;\n"
-        "- a table `[struct.NAME]` without a rule, where a rule is on a struct with a similar name.\n"
+        "- a table `[struct.NAME]` without a rule, where a rule is on a struct with a similar name;\n"
+        "- one with `placement`, `array` or `fields` in a file without a rule on the struct, where a rule\n"
+        "  in another file is on it: a table counts for the rules of its own file.\n"
         "\n"
         "The findings are notes. With `--unused` they are warnings, which fail the run.",
         "Move it to the place that it is about, spell the field as the struct does now, or remove it: an\n"
@@ -152,6 +154,7 @@ def find_unused_intent(
     """
     yield from _unused_accesses(inputs)
     yield from _misspelt_structs(inputs)
+    yield from _tables_apart_from_rules(inputs)
     yield from _stray_annotations(inputs)
     for suppression in _unused_suppressions(idle, findings, inputs):
         text = f"ignore[{', '.join(suppression.ignored.rules)}]"
@@ -315,6 +318,27 @@ def _misspelt_structs(inputs: list[JudgedInput]) -> Iterator[Finding]:
             message = f"no rule is on struct {intent.struct}{hint}"
             verdict = judge_once(False, message, (), "correct the name of the struct, or remove the table")
             yield _finding("table", intent.struct, "table", intent.source, verdict)
+
+
+def _tables_apart_from_rules(inputs: list[JudgedInput]) -> Iterator[Finding]:
+    """Yield the tables of structs whose rules are all in other files, for which a table does not count."""
+    apart: dict[StructIntent, Rule] = {}
+    for judged in inputs:
+        packs = [pack for pack in judged.packs if not pack.shipped]
+        ruled = [{rule.struct: rule for rule in pack.rules} for pack in packs]
+        for pack, own in zip(packs, ruled, strict=True):
+            has_patterns = any(map(is_pattern, own))
+            is_file = pack.path.endswith(".toml")  # comments count for all rules
+            for intent in pack.structs if is_file and not has_patterns else ():
+                is_used = intent.placement is not None or intent.accesses
+                other = next((rules[intent.struct] for rules in ruled if intent.struct in rules), None)
+                if is_used and other is not None and intent.struct not in own:
+                    apart[intent] = other
+    for intent, rule in apart.items():
+        at = f"`{rule.id}` is at {rule.source}"
+        message = f"the table of struct {intent.struct} counts for rules of its own file, and {at}"
+        verdict = judge_once(False, message, (), "move the table to the file of the rule")
+        yield _finding("table", intent.struct, "table of other rules", intent.source, verdict)
 
 
 def _has_field(layout: Layout, path: str) -> bool:

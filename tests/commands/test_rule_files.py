@@ -376,3 +376,20 @@ def test_an_override_of_a_rule_in_a_folder_beside_it(tmp_path, words, status):
     folder = lay(tmp_path, {**REPOSITORY, "lib/layoutlint.toml": override})
     done = run("check", *words.split(), cwd=folder)
     assert (done.returncode, "no rule is called `ws`" in done.stderr) == (status, status == 2)
+
+
+TABLE = '[struct.s]\nplacement = "line"\n'
+APART = [
+    # the files, the note on a table
+    ({"ws/layoutlint.toml": TABLE}, "the table of struct s counts for rules of its own file, and `top` is at layoutlint.toml:1"),
+    ({"ws/layoutlint.toml": TABLE + RULE.format("ws")}, None),
+    ({"layoutlint.toml": TABLE + RULE.format("top"), "ws/layoutlint.toml": "# none\n"}, None),
+    ({"ws/layoutlint.toml": TABLE.replace('placement = "line"', "annotated = true")}, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "message"), APART)
+def test_a_table_counts_for_the_rules_of_its_file(tmp_path, files, message):
+    done = run("check", "ws/s.h", "--format", "json", cwd=lay(tmp_path, REPOSITORY | files))
+    found = [each["message"] for each in json.loads(done.stdout)["findings"] if each["rule"].startswith("unused/")]
+    assert found == ([] if message is None else [message])

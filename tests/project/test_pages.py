@@ -93,7 +93,7 @@ class Message:
 
 
 MESSAGES = {
-    "no-rules": Message(2, "no rules apply to these inputs", "check ring.h", {"ring.h": RING, "layoutlint.toml": "# none yet\n"}),
+    "no-rules": Message(2, "no rules apply to these inputs", "check ring.h", {"ring.h": RING}),
     "nothing-judged": Message(0, "nothing judged", "check --pack generic ring.h", {"ring.h": RING}),
     "missing-struct": Message(3, "struct ring is in none of the inputs", "check x.h", {"x.h": "struct rnig { int a; };\n", "layoutlint.toml": RULE}),
     "missing-field": Message(3, "struct ring has no field `tail`", "check ring.h", BASE | {"ring.h": "struct ring { long head, end; };\n"}),

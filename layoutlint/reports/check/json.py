@@ -45,7 +45,7 @@ from layoutlint.reports.json_values import document_text, file_and_line
 
 _READER = "^(snapshot of )?(clang|dwarf|btf|symbols)( and (clang|dwarf|btf|symbols))*$"
 _STATEMENTS = (
-    "rule file", "annotation", "marks in the struct", "comment", "suppression", "access", "snapshot",
+    "rule file", "annotation", "marks in the struct", "comment", "suppression", "access", "snapshot", "table",
     "--one-layout",
 )  # fmt: skip
 _FAILS = Meta(extra_json_schema={"properties": {"outcome": {"enum": ["broken", "at-risk", "unknown"]}}})
@@ -275,7 +275,9 @@ class IntentJson(JsonObject, frozen=True):
     """What states the rule."""
 
     by: Annotated[str, one_of(*_STATEMENTS)]
-    """What kind of statement it is. `suppression` and `access` occur only with the kind `unused`."""
+    """What kind of statement it is. `suppression`, `access` and `table` occur only with the kind `unused`.
+
+    Others are `rule file`, `annotation`, `marks in the struct`, `comment`, `snapshot` and `--one-layout`."""
     file: str
     """The file that states it."""
     line: Positive | None
