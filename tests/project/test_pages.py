@@ -17,10 +17,10 @@ from tools.documents import cli as cli_doc
 
 GENERATED = {"cli", "json", "kinds", "losses", "shipped-rules", "survey-store", "targets"}
 LIMITS = {
-    "README": 363, "annotations": 898, "ci": 1670, "concepts": 1143, "diff": 1154, "editors": 729,
-    "embedded": 617, "evidence": 1182, "inputs": 2486, "kernel-rules": 496, "kernel": 606, "matrix": 648,
-    "messages": 857, "randomised-layouts": 820, "rules": 2882, "scripting": 672, "security": 764,
-    "servers": 1246, "snapshot": 857, "suggest": 1395, "survey": 1024, "trust": 752, "tutorial": 1048,
+    "README": 363, "annotations": 897, "ci": 1666, "concepts": 1143, "diff": 1152, "editors": 728,
+    "embedded": 617, "evidence": 1162, "inputs": 2480, "kernel-rules": 496, "kernel": 606, "matrix": 653,
+    "messages": 857, "randomised-layouts": 819, "rules": 2882, "scripting": 671, "security": 763,
+    "servers": 1233, "snapshot": 865, "suggest": 1392, "survey": 1022, "trust": 751, "tutorial": 965,
 }  # fmt: skip
 """The most words of each page of docs/ that is written by hand, as `wc -w` counts them."""
 PAGES = {path.stem: path for path in (ROOT / "docs").glob("*.md")}

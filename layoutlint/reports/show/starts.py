@@ -7,6 +7,8 @@ from layoutlint.geometry.placement import Placements, placements
 from layoutlint.model.storage import EMBEDDED
 from layoutlint.reports.show.options import ShowOptions
 
+_BY_FILE = "the rule file says that "
+
 
 def object_placements(layout: Layout, options: ShowOptions) -> Placements:
     """Return the placements of the objects of a struct. Containers, which are not shown, decide nothing."""
@@ -21,7 +23,7 @@ def starts(layout: Layout, where: Placements, options: ShowOptions) -> str:
     storage = options.stated.get(layout.struct.name)
     why, number = where.why, len(where.bases)
     if storage is not None and storage.word != EMBEDDED:
-        why += f" ({storage.source})"
+        why = f"{why.removeprefix(_BY_FILE)} ({storage.source})"
     if where.bases == (0,):
         return f"starts at the start of a line: {why}"
     at = f"starts at byte {where.bases[0]}" if number == 1 else f"can start at {number} places"
