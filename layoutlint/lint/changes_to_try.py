@@ -110,6 +110,15 @@ def _start_lines(own: Changeable, members: Sequence[Path], sides: _Sides, line: 
     yield [_align_all(usable, line)]
     if own.can_move:
         yield list(_last(own, sides, line))
+        yield list(_alone_at_the_start(own, members, line))
+
+
+def _alone_at_the_start(own: Changeable, members: Sequence[Path], line: int) -> Iterator[Change]:
+    """Yield changes that move a member, a bit-field too, to the start, and start the next one on a line."""
+    for top in dict.fromkeys(path[0] for path in members):
+        following = 0 if top else 1
+        if following < own.count and own.can_align((following,)):
+            yield Change((((following,), line),), moves=((top, -1),) if top else ())
 
 
 def _last(own: Changeable, sides: _Sides, line: int) -> Iterator[Change]:
@@ -186,6 +195,10 @@ class _Packing:
         self._rules, self._members = own.way.rules, own.way.members
         self._least, self._left = 1 << 60, _MOST_ORDERS
         self._found: list[list[int]] = []
+        self._period = 8 * max(8, *(member.align or 1 for member in self._members))
+        """Bits after which members are laid out in the same way again."""
+        self._paddings: dict[tuple[tuple[int, ...], int], int] = {}
+        """The padding with which some members were left behind an end, modulo the largest alignment."""
 
     def orders(self) -> list[list[int]]:
         """Return the orders that were found, the densest first."""
@@ -198,13 +211,18 @@ class _Packing:
             self._least = padding
             self._found.append(order)
             return
-        choices: dict[tuple[int, int], tuple[int, int, int]] = {}
+        state = tuple(left), end % self._period
+        if self._paddings.get(state, padding + 1) <= padding:
+            return
+        self._paddings[state] = padding
+        choices: dict[tuple[int, int, int], tuple[int, int, int]] = {}
         for at in left:
             member = self._members[at]
             start = self._rules.start(member, end)
-            key = start, start + (member.bit_size or 0)
-            choices.setdefault(key, (start - end, -(member.align or 1) * (not member.unit), at))
-        for (start, stop), (gap, _, at) in sorted(choices.items(), key=lambda one: one[1]):
+            align = (member.align or 1) * (not member.unit)
+            key = start, start + (member.bit_size or 0), align
+            choices.setdefault(key, (start - end, -align, at))
+        for (start, stop, _), (gap, _, at) in sorted(choices.items(), key=lambda one: one[1]):
             self._left -= 1
             if self._left < 0 or padding + gap >= self._least:
                 return
