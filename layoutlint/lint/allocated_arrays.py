@@ -66,8 +66,7 @@ def _arrays(reading: Reading, calls: Iterable[Allocation]) -> Iterator[Allocated
     """Yield the arrays of structs that an input defines; each call that allocates one."""
     structs = Structs(reading.structs)
     for call in calls:
-        is_private = call.call in PRIVATE or call.allocator in PRIVATE
-        if call.storage is None or call.storage.array is None or not call.struct or is_private:
+        if call.storage is None or call.storage.array is None or not call.struct or call.call in PRIVATE:
             continue
         definitions = [s for s in structs.find(call.struct) if s.bit_size and s.problem is None]
         for struct in definitions[:1]:

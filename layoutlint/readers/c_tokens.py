@@ -38,14 +38,13 @@ def number(literal: str) -> int:
     return min(int(digits, base), MOST) if len(digits) <= _MOST_DIGITS else MOST
 
 
-@lru_cache(maxsize=1)  # searches ask for one text several times
 def blank_out(text: str) -> str:
     """Return a text with spaces for comments, strings, directives and `#if 0`; it keeps lines and quotes."""
     text = blank_comments(text)
     return _blank_directives(text) if "#" in text else text
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=1)  # searches ask for one text several times
 def blank_comments(text: str) -> str:
     """Return a text with spaces for comments and in strings; it keeps lines and quotes."""
     return _NO_CODE.sub(_blank, text)

@@ -92,12 +92,6 @@ class Range(Structure):
     _fields_ = (("data", c_void_p * 2), ("begin", c_uint), ("end", c_uint))
 
 
-class RangeList(Structure):
-    """CXSourceRangeList."""
-
-    _fields_ = (("count", c_uint), ("ranges", POINTER(Range)))
-
-
 class String(Structure):
     """CXString."""
 
@@ -173,8 +167,6 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "clang_getClangVersion": (String,),
     "clang_isCursorDefinition": (c_uint, Cursor),
     "clang_isInvalidDeclaration": (c_uint, Cursor),
-    "clang_getAllSkippedRanges": (POINTER(RangeList), c_void_p),
-    "clang_disposeSourceRangeList": (None, POINTER(RangeList)),
     "clang_getRangeStart": (Location, Range),
     "clang_getRangeEnd": (Location, Range),
     "clang_getFileLocation": (
@@ -486,27 +478,6 @@ def move(file: int, name: str, lines: int) -> None:
     _moved = (file, name, lines) if file else None
     if native is not None:
         native.move(file, name, lines)
-
-
-def skipped_ranges(lib: Any, unit: int) -> list[tuple[int, int, int]]:
-    """Return the file, start and end of each text that `#if` leaves out of a unit, as `native` does."""
-    if native is not None:
-        found: list[tuple[int, int, int]] = native.skipped_ranges(unit)
-        return found
-    every = lib.clang_getAllSkippedRanges(unit)
-    try:
-        count = every.contents.count if every else 0
-        ranges = [every.contents.ranges[at] for at in range(count)]
-        ends = [(_place(lib, lib.clang_getRangeStart(each)), lib.clang_getRangeEnd(each)) for each in ranges]
-        return [(*start, _place(lib, end)[1]) for start, end in ends]
-    finally:
-        lib.clang_disposeSourceRangeList(every)
-
-
-def _place(lib: Any, location: Location) -> tuple[int, int]:
-    file, offset = c_void_p(), c_uint()
-    lib.clang_getFileLocation(location, byref(file), None, None, byref(offset))
-    return file.value or 0, offset.value
 
 
 def file_name(lib: Any, file: int) -> str:

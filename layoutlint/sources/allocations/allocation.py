@@ -27,5 +27,3 @@ class Allocation(Record, frozen=True):
     """The parts of the call that decided: its flags, a constructor."""
     problem: str = ""
     """Why `storage` cannot be derived."""
-    allocator: str = ""
-    """The function that is known, if `call` is one of the project that returns its result."""

@@ -51,8 +51,6 @@ class Making(Record, frozen=True):
     has_constructor: bool = False
     details: tuple[str, ...] = ()
     problem: str = ""
-    allocator: str = ""
-    """The function that is known, of a call that reaches it through others."""
 
 
 class Arguments:

@@ -55,7 +55,7 @@ def number(argument: Tokens) -> int | None:
 
 def strip_parentheses(words: Tokens) -> Tokens:
     """Return tokens without the parentheses around all of them."""
-    while len(words) > 1 and words[0] == "(" and closing_index(words, 0) == len(words) - 1:
+    while len(words) > 1 and words[0] == "(" and _closing_index(words, 0) == len(words) - 1:
         words = words[1:-1]
     return words
 
@@ -86,7 +86,7 @@ def compound_size(argument: Tokens) -> ObjectSize:
 
 def _size_macro(call: Tokens) -> ObjectSize | None:
     """Return the size that `struct_size(p, member, n)` or `array_size(n, sizeof(*p))` names."""
-    if len(call) < 4 or call[1] != "(" or closing_index(call, 1) != len(call) - 1:
+    if len(call) < 4 or call[1] != "(" or _closing_index(call, 1) != len(call) - 1:
         return None
     call_arguments = split(call[2:-1], ",")
     if call[0] == "struct_size" and len(call_arguments) == 3:
@@ -131,7 +131,7 @@ def _operand(expression: Tokens) -> Tokens | None:
     """Return the operand of `sizeof`; None if more tokens follow it."""
     rest = expression[1:]
     if rest[:1] == ("(",):
-        return strip_parentheses(rest) if closing_index(rest, 0) == len(rest) - 1 else None
+        return strip_parentheses(rest) if _closing_index(rest, 0) == len(rest) - 1 else None
     return rest if rest else None
 
 
@@ -154,7 +154,7 @@ def _ends_operand(words: Tokens) -> bool:
     return last in (")", "]") or (last.isidentifier() and last != "sizeof") or last[:1].isdigit()
 
 
-def closing_index(words: Tokens, at: int) -> int:
+def _closing_index(words: Tokens, at: int) -> int:
     """Return the index of the parenthesis that closes the one at `at`; -1 if there is none."""
     depth = 0
     for index in range(at, len(words)):

@@ -82,9 +82,8 @@ def keys(storage: Storage) -> list[str]:
 
 
 def describe_call(call: Allocation) -> str:
-    """Return a call with what decided: `KMEM_CACHE, SLAB_HWCACHE_ALIGN`, `xmalloc, which calls malloc`."""
-    by = (f"which calls {call.allocator}",) if call.allocator else ()
-    return ", ".join((call.call, *by, *call.details))
+    """Return a call with the parts of it that decided: `KMEM_CACHE, SLAB_HWCACHE_ALIGN`."""
+    return ", ".join((call.call, *call.details))
 
 
 def read_storages(

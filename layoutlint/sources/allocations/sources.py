@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TypeVar
 
 from layoutlint import files
 from layoutlint.errors import ReadError
@@ -16,14 +15,12 @@ from layoutlint.model.storage import ANY, Allocator, Storage
 from layoutlint.model.structs import Source
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.c_tokens import blank_out
-from layoutlint.sources.allocations import allocators, definitions, user_space, wrappers
+from layoutlint.sources.allocations import allocators, user_space
 from layoutlint.sources.allocations.allocation import Allocation
 from layoutlint.sources.allocations.allocators import Arguments, Maker, Making
 from layoutlint.sources.allocations.declarations import DeclaredNames, Unclear
-from layoutlint.sources.allocations.definitions import Definition
-from layoutlint.sources.allocations.expressions import ObjectSize, Tokens, number, size, tokens
+from layoutlint.sources.allocations.expressions import ObjectSize, number, tokens
 from layoutlint.sources.allocations.struct_definitions import struct_typedefs
-from layoutlint.sources.allocations.wrappers import Wrapper
 from layoutlint.sources.c_text import arguments
 from layoutlint.workers.child import Lost
 from layoutlint.workers.pool import map_ordered, processors
@@ -34,18 +31,15 @@ _CHUNK = 100
 _DATABASE = "compile_commands.json"
 _LARGEST = 1 << 27
 """The most bytes of a C file; the largest of Linux, a generated header of registers, has 22 million."""
-_T = TypeVar("_T")
 Results = tuple[list[Allocation], list[Unread]]
-_Found = tuple[list[Allocation], list[Unread], dict[str, str], frozenset[tuple[str, str]]]
-"""Allocations, failures, typedefs of structs with the tags of the structs, and the names of other calls with
-a size, each with its file."""
+_Found = tuple[list[Allocation], list[Unread], dict[str, str]]
+"""Allocations, failures, and typedefs of structs with the tags of the structs."""
 _MAKERS = {**allocators.MAKERS, **user_space.MAKERS}
 _HINTS = (
     *("alloc", "KMEM_CACHE", "kmem_cache_create", "PER_CPU", "kmemdup"),
     *("memalign", "g_new", "g_try_new", "g_renew", "g_slice_new", "Alloc", "ShmemInitStruct"),
 )
 """The name of every call contains one of these, which `str.find` locates fast."""
-_NO_FUNCTIONS = frozenset(("sizeof", "if", "while", "for", "switch", "return", "memset", "memcpy", "memcmp"))
 _ALIGNED = "cacheline"
 _WORD = re.compile(r"\w+")
 _OPEN = re.compile(r"\s*\(")
@@ -68,92 +62,42 @@ def read(
 ) -> Results:
     """Return the allocations in some files and in all C sources below some folders, sorted by file name.
 
-    `declared` are functions of the project that allocate; others are those whose body shows that they return
-    the result of one. Raises ReadError for a missing path.
+    `declared` are functions of the project that allocate. Raises ReadError for a missing path.
     """
     unread: list[Unread] = []
     paths_found = _distinct(file for path in paths for file in _files(path, unread))
-    search = partial(_search, jobs, progress, declared)
-    allocations, failures, typedefs, other_calls = search(paths_found, wanted, ())
+    allocations, failures, typedefs = _search(paths_found, wanted, jobs, progress, declared)
     if wanted is not None:
         aliases = {name for name, tag in typedefs.items() if wanted.matches(tag) and not wanted.matches(name)}
         if aliases:  # calls that name the struct by its typedef
             wanted = replace(wanted, names=wanted.names | aliases)
-            allocations, failures, _, other_calls = search(paths_found, wanted, ())
-    known = _wrappers(frozenset(name for name, _ in other_calls), paths, paths_found, jobs, declared)
-    names = frozenset(each.name for each in known)
-    calling = {file for name, file in other_calls if name in names}
-    if calling:
-        places = {path: number for number, path in enumerate(paths_found)}
-        others = [each for each in allocations if each.source.file not in calling]
-        found = search([path for path in paths_found if path in calling], wanted, known)[0]
-        allocations = sorted((*others, *found), key=lambda each: places[each.source.file])
+            allocations, failures, _ = _search(paths_found, wanted, jobs, progress, declared)
     return [_with_tag(allocation, typedefs) for allocation in allocations], unread + failures
 
 
 def _search(
+    paths_found: list[str],
+    wanted: Wanted | None,
     jobs: int,
     progress: Progress,
     declared: tuple[Allocator, ...],
-    paths_found: list[str],
-    wanted: Wanted | None,
-    known: tuple[Wrapper, ...],
 ) -> _Found:
-    """Return what is found in some files; the files that could not be read among it."""
-    work = partial(_search_files, wanted=wanted, declared=declared, known=known)
-    allocations: list[Allocation] = []
+    """Return the allocations in some files, the files that could not be read, and all typedefs of structs."""
     unread: list[Unread] = []
+    chunks = [paths_found[at : at + _CHUNK] for at in range(0, len(paths_found), _CHUNK)]
+    allocations: list[Allocation] = []
     typedefs: dict[str, str] = {}
-    other_calls: set[tuple[str, str]] = set()
-    for finished, chunk in enumerate(_in_chunks(work, paths_found, jobs), start=1):
+    for finished, (chunk_allocations, chunk_failures, chunk_typedefs) in enumerate(
+        _search_chunks(
+            partial(_search_files, wanted=wanted, declared=declared), chunks, jobs, len(paths_found)
+        ),
+        start=1,
+    ):
         progress("sources", min(finished * _CHUNK, len(paths_found)), len(paths_found))
-        allocations += chunk[0]
-        unread += chunk[1]
-        typedefs.update(chunk[2])
-        other_calls |= chunk[3]
-    return allocations, unread, typedefs, frozenset(other_calls)
-
-
-def _wrappers(
-    names: frozenset[str],
-    paths: tuple[str, ...],
-    paths_found: list[str],
-    jobs: int,
-    declared: tuple[Allocator, ...],
-) -> tuple[Wrapper, ...]:
-    """Return the functions and macros among some names that allocate.
-
-    If conditions decide about one, its source is read as the database among the paths compiles it.
-    """
-    makers = _known_makers(declared)
-    known = wrappers.find(names, makers, lambda sought: _definitions_of(paths_found, jobs, sought, {}))
-    databases = [path for path in paths if os.path.basename(path) == _DATABASE]
-    units = frozenset(os.path.abspath(file) for each in known if each.problem for file in each.definers)
-    if not databases or not units:
-        return known
-    from layoutlint.sources.allocations.compiled_texts import compiled_texts
-
-    own = frozenset(map(os.path.abspath, paths_found))
-    texts = {path: text for each in databases for path, text in compiled_texts(each, units, own).items()}
-    return wrappers.find(names, makers, lambda sought: _definitions_of(paths_found, jobs, sought, texts))
-
-
-def _definitions_of(
-    paths_found: list[str], jobs: int, names: frozenset[str], texts: Mapping[str, str]
-) -> list[Definition]:
-    """Return all definitions of some functions and macros in some files; `texts` replace those of files."""
-    chunks = _in_chunks(partial(_definitions_in, names=names, texts=texts), paths_found, jobs)
-    return [definition for chunk in chunks for definition in chunk]
-
-
-def _definitions_in(paths: list[str], names: frozenset[str], texts: Mapping[str, str]) -> list[Definition]:
-    found: list[Definition] = []
-    for path in paths:
-        compiled = texts.get(os.path.abspath(path))
-        text = compiled or _read_text(path)
-        if isinstance(text, str):
-            found += definitions.definitions(text, path, names, is_compiled=compiled is not None)
-    return found
+        allocations += chunk_allocations
+        unread += chunk_failures
+        typedefs.update(chunk_typedefs)
+    return allocations, unread, typedefs
 
 
 def source_files(paths: tuple[str, ...]) -> tuple[str, ...]:
@@ -177,10 +121,10 @@ def _with_tag(allocation: Allocation, typedefs: dict[str, str]) -> Allocation:
     return replace(allocation, struct=typedefs[name] or name, is_typedef=False)
 
 
-def _in_chunks(work: Callable[[list[str]], _T], paths: list[str], jobs: int) -> Iterator[_T]:
-    """Yield what `work` returns for each part of some files, in their order."""
-    chunks = [paths[at : at + _CHUNK] for at in range(0, len(paths), _CHUNK)]
-    number = jobs or (processors() if len(paths) >= _MANY else 1)
+def _search_chunks(
+    work: Callable[[list[str]], _Found], chunks: list[list[str]], jobs: int, file_count: int
+) -> Iterator[_Found]:
+    number = jobs or (processors() if file_count >= _MANY else 1)
     try:
         yield from map_ordered(work, chunks, number)
     except Lost as lost:
@@ -193,18 +137,13 @@ def find(
     file: str,
     wanted: Callable[[str], bool] | None = None,
     declared: tuple[Allocator, ...] = (),
-    known: tuple[Wrapper, ...] = (),
 ) -> list[Allocation]:
     """Return the allocations of a source in their order, limited to those of `wanted` structs if given.
 
-    `declared` and `known` are functions of the project that allocate.
+    `declared` are functions of the project that allocate.
     """
-    makers = _known_makers(declared)
-    own = wrappers.makers_in(file, known, makers) if known else {}
-    hints = _HINTS + tuple(
-        name for name in (*own, *(f.name for f in declared)) if not any(hint in name for hint in _HINTS)
-    )
-    makers = {**own, **makers}
+    makers = {**_MAKERS, **user_space.makers_of(declared)} if declared else _MAKERS
+    hints = _HINTS + tuple(f.name for f in declared if not any(hint in f.name for hint in _HINTS))
     if not _call_names(text, makers, hints) and _ALIGNED not in text:
         return []
     code = blank_out(text)
@@ -218,32 +157,6 @@ def find(
         if allocation is not None and (wanted is None or wanted(allocation.struct)):
             allocations.append(allocation)
     return allocations
-
-
-def _known_makers(declared: tuple[Allocator, ...]) -> Mapping[str, Maker]:
-    return {**_MAKERS, **user_space.makers_of(declared)} if declared else _MAKERS
-
-
-def _other_calls(text: str, wanted: Wanted | None, makers: Mapping[str, Maker]) -> Iterator[str]:
-    """Yield the names of unknown functions and macros that a call gives the size or the type of a struct."""
-    code = blank_out(text)
-    names = DeclaredNames(code)
-    seen: set[str] = {*_NO_FUNCTIONS}
-    for at, name, given in wrappers.valued_calls(code, lambda name: name not in seen and name not in makers):
-        for argument in map(tokens, given):
-            making = _sized_or_typed(argument, wanted)
-            found = making and _allocation(at, name, making, names, Source(""))
-            if found and found.struct and (wanted is None or wanted.matches(found.struct)):
-                seen.add(name)
-                yield name
-                break
-
-
-def _sized_or_typed(argument: Tokens, wanted: Wanted | None) -> Making | None:
-    object_size = size(argument) if "sizeof" in argument else None
-    is_tag = argument[:1] == ("struct",) and len(argument) == 2
-    is_typedef = wanted is not None and len(argument) == 1 and wanted.matches(argument[0])
-    return Making(object_size or ObjectSize(argument)) if object_size or is_tag or is_typedef else None
 
 
 _Candidate = tuple[int, str, Making]
@@ -297,44 +210,32 @@ def _allocation(
     if isinstance(meaning, Unclear):
         return Allocation("", call, source, None, problem=meaning.reason)
     storage = None if problem else _storage(making, source)
-    details, by = making.details, making.allocator
-    return Allocation(meaning.name, call, source, storage, meaning.is_typedef, details, problem, by)
+    return Allocation(meaning.name, call, source, storage, meaning.is_typedef, making.details, problem)
 
 
 def _storage(making: Making, source: Source) -> Storage:
     return Storage(making.word, source, making.align, None, making.size.count, making.has_constructor)
 
 
-def _search_files(
-    paths: list[str], wanted: Wanted | None, declared: tuple[Allocator, ...], known: tuple[Wrapper, ...]
-) -> _Found:
+def _search_files(paths: list[str], wanted: Wanted | None, declared: tuple[Allocator, ...]) -> _Found:
     allocations: list[Allocation] = []
     unread: list[Unread] = []
     typedefs: dict[str, str] = {}
-    other_calls: set[tuple[str, str]] = set()
     names = wanted.names if wanted is not None and not wanted.patterns else frozenset()
     for path in paths:
-        text = _read_text(path)
-        if isinstance(text, Unread):
-            unread.append(text)
+        try:
+            text = files.read_all(path, _LARGEST).decode("latin-1")
+        except OSError as error:
+            unread.append(Unread(path, files.error_reason(error)))
             continue
         typedefs.update(struct_typedefs(text))
         if names and not any(name in text for name in names):
             continue
-        in_file = find(text, path, None if wanted is None else wanted.matches, declared, known)
+        in_file = find(text, path, None if wanted is None else wanted.matches, declared)
         if not in_file and "\0" in text:
             unread.append(Unread(path, "has bytes of value 0: it is not C text"))
         allocations += in_file
-        unknown = () if known else _other_calls(text, wanted, _known_makers(declared))
-        other_calls.update((name, path) for name in unknown)
-    return allocations, unread, typedefs, frozenset(other_calls)
-
-
-def _read_text(path: str) -> str | Unread:
-    try:
-        return files.read_all(path, _LARGEST).decode("latin-1")
-    except OSError as error:
-        return Unread(path, files.error_reason(error))
+    return allocations, unread, typedefs
 
 
 def _files_of_database(path: str) -> Iterator[str]:

@@ -79,7 +79,7 @@ def struct_typedefs(text: str) -> dict[str, str]:
         name: tag for tag, declarators in _SHORT_TYPEDEF.findall(text) for name in _own_names(declarators)
     }
     for head in _TYPEDEF.finditer(text):
-        tail = _TAIL.match(text, closing_brace(text, head.end()))
+        tail = _TAIL.match(text, _closing_brace(text, head.end()))
         tag = _LAST_WORD.search(head[1])
         for name in _own_names(tail[1]) if tail is not None else ():
             typedefs[name] = tag[1] if tag is not None else ""
@@ -98,7 +98,7 @@ def _own_names(declarators: str) -> Iterator[str]:
             yield name[1]
 
 
-def closing_brace(text: str, start: int) -> int:
+def _closing_brace(text: str, start: int) -> int:
     """Return the offset after the brace that closes the one before `start`, or `start` if it is far away."""
     depth = 1
     for brace in _ANY_BRACE.finditer(text, start, start + _LONGEST):

@@ -54,11 +54,6 @@ def aligned_objects(object_size: ObjectSize, argument: Tokens, default: str = "m
     return Making(object_size, problem=f"`{spell(argument)}` is not a known alignment")
 
 
-def names_alignment(name: str) -> bool:
-    """Return whether a name means the size of a line or a page."""
-    return name in _PAGE or _LINE.fullmatch(name) is not None
-
-
 def _jemalloc(size_at: int) -> Maker:
     """Return the Maker of `mallocx(size, flags)`, whose flags can have `MALLOCX_ALIGN(n)`."""
 

@@ -47,8 +47,8 @@ def test_processes_for_many_files(tmp_path, monkeypatch, count, number):
     used: list[int] = []
     monkeypatch.setattr(sources, "processors", lambda: 7)
     monkeypatch.setattr(sources, "map_ordered", lambda work, chunks, number: used.append(number) or map(work, chunks))
-    list(sources._in_chunks(lambda names: names, ["a.c"] * count, 0))
-    list(sources._in_chunks(lambda names: names, ["a.c"] * count, 3))
+    list(sources._search_chunks(lambda names: names, [["a.c"]], 0, count))
+    list(sources._search_chunks(lambda names: names, [["a.c"]], 3, count))
     assert used == [number, 3]
 
 
