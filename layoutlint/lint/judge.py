@@ -76,7 +76,7 @@ def placement_table(judged: JudgedInput, pack: Pack, options: Options) -> Placem
         judged.surroundings,
         options.line_size,
         options.min_align,
-        judged.aligner(options.read.sources),
+        judged.aligner,
         judged.companions(options.read) if pack.guesses else None,
         judged.rules_on_pairs() if pack.guesses else None,
         judged.owners(pack, options.read),

@@ -10,7 +10,7 @@ from layoutlint.judgement.context import AreDecided, Companions, Owners
 from layoutlint.judgement.lookup import Structs
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.lint.embedding import Surroundings
-from layoutlint.model.aligner import LINUX, Aligner
+from layoutlint.model.aligner import LINUX, PLAIN, Aligner
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.record import Record
 
@@ -37,15 +37,10 @@ class JudgedInput(Record, frozen=True, dict=True):
         """The structs of the input, by name."""
         return Structs(self.reading.structs)
 
-    def aligner(self, sources: tuple[str, ...]) -> Aligner:
-        """Return what aligns declarations in its source, searched once."""
-        if self.reading.is_kernel:
-            return LINUX
-        if not self._aligners:
-            from layoutlint.lint import source_aligner  # only programs other than Linux have their own
-
-            self._aligners.append(source_aligner.source_aligner(self.reading, sources))
-        return self._aligners[0]
+    @property
+    def aligner(self) -> Aligner:
+        """What aligns declarations in its source: the macros of Linux, or C11."""
+        return LINUX if self.reading.is_kernel else PLAIN
 
     def companions(self, read: ReadOptions) -> Companions | None:
         """Return what C sources show on fields that are changed together; None for a kernel or no sources."""
@@ -89,10 +84,6 @@ class JudgedInput(Record, frozen=True, dict=True):
 
     @cached_property
     def _sources(self) -> list[SourceFunctions | None]:
-        return []
-
-    @cached_property
-    def _aligners(self) -> list[Aligner]:
         return []
 
     @cached_property

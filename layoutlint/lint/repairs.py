@@ -83,7 +83,7 @@ class _Bench:
         change = None if subject is None else self._search(finding, subject)
         if subject is None or change is None:
             return finding
-        words = RepairWords(own, judged.aligner(self._options.read.sources), judged.reading.reader)
+        words = RepairWords(own, judged.aligner, judged.reading.reader)
         verdict = finding.verdict
         accepted = tolerate_advice(len(verdict.bases), verdict.total) if verdict.total else ""
         end = accepted if accepted and verdict.advice.endswith(accepted) else ""

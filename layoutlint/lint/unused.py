@@ -300,7 +300,8 @@ def _misspelt_structs(inputs: list[JudgedInput]) -> Iterator[Finding]:
     misspelt: dict[StructIntent, str] = {}
     known: set[str] = set()
     for judged in inputs:
-        packs = [pack for pack in judged.packs if not pack.shipped]
+        # Comments count for all rules, and all tables for their rules.
+        packs = [pack for pack in judged.packs if not pack.shipped and pack.path.endswith(".toml")]
         intents = [intent for pack in packs for intent in pack.structs if not is_pattern(intent.struct)]
         tables = {intent.struct for intent in intents}
         ruled = {rule.struct for rule in judged.rules}
@@ -324,12 +325,12 @@ def _tables_apart_from_rules(inputs: list[JudgedInput]) -> Iterator[Finding]:
     """Yield the tables of structs whose rules are all in other files, for which a table does not count."""
     apart: dict[StructIntent, Rule] = {}
     for judged in inputs:
-        packs = [pack for pack in judged.packs if not pack.shipped]
+        # Comments count for all rules, and all tables for their rules.
+        packs = [pack for pack in judged.packs if not pack.shipped and pack.path.endswith(".toml")]
         ruled = [{rule.struct: rule for rule in pack.rules} for pack in packs]
         for pack, own in zip(packs, ruled, strict=True):
             has_patterns = any(map(is_pattern, own))
-            is_file = pack.path.endswith(".toml")  # comments count for all rules
-            for intent in pack.structs if is_file and not has_patterns else ():
+            for intent in () if has_patterns else pack.structs:
                 is_used = intent.placement is not None or intent.accesses
                 other = next((rules[intent.struct] for rules in ruled if intent.struct in rules), None)
                 if is_used and other is not None and intent.struct not in own:

@@ -46,8 +46,8 @@ def _variables(reading: Reading, structs: dict[str, Struct], options: Options) -
         types = {each.left.removeprefix("const ") for each in (variable.type, *variable.underlying_types)}
         for name, struct in structs.items():
             spellings = {f"{struct.aggregate} {name}", *struct.aliases}
-            if spellings & types and not variable.dims and variable.name:
-                found.setdefault(name, []).append(variable)
+            if spellings & types and variable.name:
+                found.setdefault(name, []).extend([variable] * (2 if variable.dims else 1))
     names = tuple(str(variable.name) for own in found.values() for variable in own)
     data = _read(reading, Wanted(variables=names, near=1), options).data if names else None
     return found if data and all(each.address is not None for each in data) else {}
@@ -70,6 +70,7 @@ def _note(struct: Struct, variable: Field, options: Options) -> Iterator[str]:
     if narrow < assumed:
         yield (
             f"{variable.name} is the only variable of {struct.aggregate} {struct.name}, at {address % size} "
-            f"modulo {size} in this program: if no other object exists, `[struct.{struct.name}]` with "
-            f'`placement = "{storage.spelling}"` would narrow {assumed} bases to {narrow}'
+            f"modulo {size} in this program: if no other object exists, in other structs or allocated, "
+            f'`[struct.{struct.name}]` with `placement = "{storage.spelling}"` would narrow {assumed} bases '
+            f"to {narrow}"
         )

@@ -243,8 +243,8 @@ NO_GUESS = (
     "next, `layoutlint infer` reads what the functions of *.c files do"
 )
 DRAFT = (
-    "nothing was judged: {} has no rules yet; remove the `# ` before one that is true, "
-    "or write one (`layoutlint explain separate`)"
+    "nothing was judged: {} has no rules yet; write one (`layoutlint explain separate`), "
+    "or remove the `# ` before a drafted one that is true"
 )
 
 

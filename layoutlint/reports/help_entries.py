@@ -25,6 +25,8 @@ _PHRASES = {
 }
 """What a message has, by the entry that explains it; the first one that fits counts."""
 _MOST = 3
+_LONGEST = 2_000
+"""The characters of a message that are searched."""
 
 
 def entries(messages: Iterable[str]) -> list[str]:
@@ -33,7 +35,9 @@ def entries(messages: Iterable[str]) -> list[str]:
     if not texts:
         return []
     patterns = {name: re.compile(phrase) for name, phrase in _PHRASES.items()}
-    found = (next((name for name, each in patterns.items() if each.search(text)), "") for text in texts)
+    found = (
+        next((name for name, each in patterns.items() if each.search(text[:_LONGEST])), "") for text in texts
+    )
     return [name for name in dict.fromkeys(found) if name]
 
 

@@ -118,7 +118,7 @@ def _aligner(subject: Subject) -> Aligner:
     """Return what aligns declarations in the file that defines a struct."""
     read = subject.options.read
     is_kernel = read.kernel_tree is not None or bool(members.kernel_roots(subject.path, read))
-    return LINUX if is_kernel else subject.input_struct.judged.aligner(read.sources)
+    return LINUX if is_kernel else subject.input_struct.judged.aligner
 
 
 def _patch(arranged: Sequence[ArrangedSubject], result: Suggestion) -> Patch:

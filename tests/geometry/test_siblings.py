@@ -307,7 +307,7 @@ MESSAGES = [
 def test_says_who_stands_there(kind, text_message, outcome, message):
     output = verdict(kind, text_message)
     assert output[:2] == (outcome, message)
-    assert output[2] == ("align the struct to 64 bytes, so that one begins 128 bytes behind the other" if outcome != "kept" else "")
+    assert output[2] == ("align the struct to 64 bytes (`____cacheline_aligned_in_smp`), so that one begins 128 bytes behind the other" if outcome != "kept" else "")
 
 
 def test_asked_of_neighbours_that_nobody_knows():

@@ -21,6 +21,7 @@ ROWS = [
     ("struct server server __attribute__((aligned(64))), other __attribute__((aligned(64)));", None),
     ("struct server server[2] __attribute__((aligned(64)));", None),
     ("struct { struct server in; } server __attribute__((aligned(64)));", None),
+    ("struct server server __attribute__((aligned(64))), others[2];", None),
     ("struct server *server;", None),
 ]
 
@@ -45,7 +46,7 @@ def test_a_variable_of_a_program(tmp_path, declaration, name):
     address = next(int(line.split()[0], 16) for line in symbols.splitlines() if line.split()[-1] == name)
     align = min(64, address & -address)
     assert notes == [
-        f"note: {name} is the only variable of struct server, at {address % 64} modulo 64 in this program: if no other object exists, "
+        f"note: {name} is the only variable of struct server, at {address % 64} modulo 64 in this program: if no other object exists, in other structs or allocated, "
         f'`[struct.server]` with `placement = "static:{align}"` would narrow 8 bases to {64 // align}'
     ]
 
@@ -56,7 +57,7 @@ def test_the_line_does_what_it_says(tmp_path):
         file.write('[struct.server]\nplacement = "static:64"\n')
     out = run("check", "p", cwd=tmp_path).stdout
     assert "only variable" not in out
-    assert "is broken" in out
+    assert "error: struct server: `hot` and `cold` share a line [r]" in out
 
 
 def test_an_object_file_has_no_addresses(tmp_path):

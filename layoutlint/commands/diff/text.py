@@ -102,10 +102,11 @@ def _idle_rules(comparison: Comparison, width: int, verbose: bool) -> Iterator[L
 
 
 def _rule(change: RuleChange, width: int, verbose: bool) -> Iterator[Line]:
-    """Yield a rule in a line; the pairs of one that got worse, or all with `verbose`; and why it matters."""
+    """Yield a rule in a line; the worst pairs of one that got worse, or all with `verbose`; and why."""
     yield from paragraph("", phrases.rule_change(change), width, _STYLES.get(change.status, ""))
     most = len(change.pairs) if verbose else _MOST_PAIRS if change.status is Status.WORSE else 0
-    for pair in change.pairs[:most]:
+    pairs = sorted(change.pairs, key=lambda pair: pair.shares[0] - pair.shares[1])
+    for pair in pairs[:most]:
         yield from paragraph("  ", phrases.pair_change(pair), width)
     if 0 < most < len(change.pairs):
         yield line(f"  and {quantity(len(change.pairs) - most, 'more pair')} (-v shows all)")

@@ -9,6 +9,8 @@ from layoutlint import escapes
 from layoutlint.commands.evidence.drafts import Draft, draft_rules
 from layoutlint.judgement.evidence import EvidenceReport
 
+_NOTHING = "# No line has a field that is written, and another one whose loads took the line."
+_NOT_PLACED = "# No line of the profile was placed at a struct: name one with --struct."
 _NO_ID = re.compile(r"[^a-z0-9]+")
 
 
@@ -24,7 +26,7 @@ def _lines(report: EvidenceReport, evidence_files: tuple[str, ...]) -> Iterator[
     yield "# Drafts from a profile, the most contended fields first. Keep those that are true."
     drafts = draft_rules(report)
     if not drafts:
-        yield "# No line has a field that is written, and another one whose loads took the line."
+        yield _NOTHING if any(each.lines for each in report.structs) else _NOT_PLACED
     ids: dict[str, int] = {}
     for draft in drafts:
         yield ""

@@ -6,7 +6,6 @@ import pyarrow
 import pyarrow.parquet
 
 import layoutlint.commands.survey.task
-import layoutlint.lint.source_aligner
 import layoutlint.readers.preload  # noqa: F401
 
 pyarrow.array([""])  # looks for pandas, whose import takes longer than most tasks

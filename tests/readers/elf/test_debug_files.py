@@ -95,7 +95,7 @@ def strip(program: Path, debug: Path, link: bool = True) -> Path:
 
 def show(path: Path, *options: str) -> tuple[int, str, str]:
     done = run("show", path, "ring", "--format", "json", *options)
-    return done.returncode, done.stdout, done.stderr
+    return done.returncode, done.stdout, done.stderr.replace("help: `layoutlint explain no-debug-information`\n", "")
 
 
 class TestDebugFile:
