@@ -93,7 +93,7 @@ def test_the_next_step_and_the_job_succeed_before_a_rule_is_written(project, bef
     for words in (("check", "."), ("check", ".", "--policy-from", "HEAD")):
         done = run(*words, cwd=project)
         assert (done.returncode, done.stderr) == (0, "")
-        assert "exit 0: nothing was judged: layoutlint.toml has no rules yet; remove the `# `" in done.stdout
+        assert "exit 0: nothing was judged: layoutlint.toml has no rules yet; write one" in done.stdout
     (project / "layoutlint.toml").unlink()
     assert run("check", ".", cwd=project).returncode == 2
 
