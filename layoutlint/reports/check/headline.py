@@ -39,8 +39,9 @@ def outcome_line(finding: Finding, with_pairs: bool) -> str:
     is_single = verdict.total <= 1 and verdict.orders is None and verdict.outcome is not Outcome.AT_RISK
     shares = "" if finding.builds or is_single else share(verdict)
     words = f"{outcome(finding)} {shares}{_bases(verdict)}" if shares else ""
-    pairs = _pairs(finding) if with_pairs and not _names_all_pairs(finding) else ()
-    total = len(_worst(finding).verdict.possible)
+    is_named = finding.builds or _names_all_pairs(finding)  # each build has pairs of its own
+    pairs = _pairs(finding) if with_pairs and not is_named else ()
+    total = len(verdict.possible)
     return ": ".join(filter(None, (words, _name_pairs(pairs, total))))
 
 
