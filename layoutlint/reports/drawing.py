@@ -93,7 +93,7 @@ def draw_names(
         for start in range(number * line_size, (number + 1) * line_size, _ROW):
             text = _named_row(layout, sized, base, start, min(_ROW, line_size))
             label = f"line {number}" if start == number * line_size else f"+{start - number * line_size}"
-            yield line((f"{head}{label:<7}", "dim"), "[", *_color_runs(text), "]")
+            yield line((f"{head}{label:<6} ", "dim"), "[", *_color_runs(text), "]")
             head = " " * len(head)
     if len(numbers) > most_lines:
         yield line(f"{head}...")

@@ -13,6 +13,11 @@ from layoutlint.suggestion.orders.result import RuleOutcome, Suggestion
 
 _MOST_REFUSALS = 20
 _MOST_ALTERNATIVES = 3
+_GENERAL = (
+    *("files that do not name", "conversions through `void *` without a cast"),
+    *("what functions reach from an address", "texts too long for their member"),
+)
+"""How the limits of every search begin."""
 
 
 def render(results: Sequence[Suggestion], *, color: bool = False, width: int = 100) -> str:
@@ -117,6 +122,16 @@ def _place(use: OrderUse) -> str:
     return use.file if use.line is None else f"{use.file}:{use.line}"
 
 
+def _limit_notes(sentences: Sequence[str]) -> Iterator[str]:
+    """Yield what was not searched in this run, and the number of the limits that every search has."""
+    shown = [text for text in sentences if not text.startswith(_GENERAL)] or list(sentences[:1])
+    hidden = len(sentences) - len(shown)
+    for number, text in enumerate(shown, 1):
+        is_last = hidden and number == len(shown)
+        more = f"; and {hidden} more (--format json has all)" if is_last else ""
+        yield f"not searched: {text}{more}"
+
+
 def _notes(result: Suggestion, width: int) -> Iterator[Line]:
     looked = result.looked_at
     notes = [f"{_place(use)}: {use.text}" for use in result.hints]
@@ -125,9 +140,7 @@ def _notes(result: Suggestion, width: int) -> Iterator[Line]:
             f"searched for what depends on the order: {quantity(looked.sources, 'source')} and "
             f"{quantity(looked.headers, 'header')}, {looked.mentioning} of which name the struct"
         )
-    if unsearched := result.not_looked_at:
-        others = f"; and {len(unsearched) - 1} more (--format json has all)" if unsearched[1:] else ""
-        notes.append(f"not searched: {unsearched[0]}{others}")
+    notes += _limit_notes(result.not_looked_at)
     notes += result.notes
     if result.patch is not None:
         notes += result.patch.notes
