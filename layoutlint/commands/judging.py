@@ -48,8 +48,9 @@ def _date(ctx: click.Context, param: click.Parameter, text: str | None) -> str |
         raise click.BadParameter(f"{text!r}: expected a date, such as 2027-01-31", ctx, param)
     return text
 
-
 _MOST_NAMED = 3
+"""The rule files that a note names."""
+
 
 class JudgingOptions(NamedTuple):
     """Options that choose the rules, and what they judge."""

@@ -266,6 +266,8 @@ class Pack(Record, frozen=True, dict=True):
     """Whether it guesses for code without rules: its notes are ranked, and no shipped pack is
     active with it."""
     shipped: bool = False
+    has_drafts: bool = False
+    """Whether comments of its file have rules, as those that `init` writes."""
     overrides: tuple[Override, ...] = ()
     """What it states about rules of other packs."""
     overridden: tuple[str, ...] = ()
@@ -278,9 +280,9 @@ class Pack(Record, frozen=True, dict=True):
 
     @property
     def is_draft(self) -> bool:
-        """Whether it states nothing yet, as the comments that `init` writes."""
+        """Whether it states nothing yet, and comments have rules to choose from."""
         parts = self.rules, self.structs, self.variables, self.allocators, self.known_functions, self.entries
-        return not (any(parts) or self.overrides or self.overridden or self.shipped or self.guesses)
+        return self.has_drafts and not (any(parts) or self.overrides or self.overridden)
 
     def applies_to(self, path: str) -> bool:
         """Return whether it applies to the input at a path."""

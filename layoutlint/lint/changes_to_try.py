@@ -27,7 +27,29 @@ _MOST_KEPT = 4
 """The most orders from which more moves are searched."""
 _MOST_ORDERS = 2_500
 """The most orders that are laid out for a finding, which takes a tenth of a second."""
+_MOST_ORDERS_OF_ALL = 60_000
+_SHARE = 16
+"""The most in a run, and the part of those left that one finding may use: others have some left then."""
 _Levels = Iterator[Sequence[Change]]
+
+
+class OrderBudget(Record):
+    """The orders of members that may still be laid out, in a run and for a finding."""
+
+    of_run: int = _MOST_ORDERS_OF_ALL
+    of_finding: int = _MOST_ORDERS
+
+    def begin_finding(self) -> None:
+        """Allow the orders of one finding."""
+        self.of_finding = min(_MOST_ORDERS, self.of_run // _SHARE)
+
+    def spend(self) -> bool:
+        """Take one order; return whether there was one left."""
+        if self.of_finding <= 0:
+            return False
+        self.of_run -= 1
+        self.of_finding -= 1
+        return True
 
 
 class _Sides(Record, frozen=True):
@@ -44,8 +66,11 @@ class _Sides(Record, frozen=True):
         return [path for (_, before), (path, side) in pairs if side != before]
 
 
-def levels(finding: Finding, own: Changeable, where: RulePlacements) -> _Levels:
+def levels(
+    finding: Finding, own: Changeable, where: RulePlacements, budget: OrderBudget
+) -> _Levels:
     """Yield the levels of changes for a finding; none makes sense for a struct that has no members."""
+    budget.begin_finding()
     kind, verdict = finding.rule.kind, finding.verdict
     members = _members(verdict.evidence, own)
     sides = _sides(kind, own, where) if isinstance(kind, HasSides) else _Sides(kind.traits.arranges)
@@ -58,7 +83,7 @@ def levels(finding: Finding, own: Changeable, where: RulePlacements) -> _Levels:
             yield list(_first(own, members, line))
             yield from _gather(own, members, line)
     if own.can_move:
-        yield from _move(own, members)
+        yield from _move(own, members, budget)
     if sides.arranges == "apart":
         yield from _pad(own, members, sides, line)
 
@@ -177,23 +202,24 @@ def _gather(own: Changeable, members: Sequence[Path], line: int) -> _Levels:
         yield sorted(dict.fromkeys(level), key=lambda change: len(change.moves))[:_MOST_MEMBERS]
 
 
-def _move(own: Changeable, members: Sequence[Path]) -> _Levels:
+def _move(own: Changeable, members: Sequence[Path], budget: OrderBudget) -> _Levels:
     """Yield moves of one of some members; without members, moves that make the struct denser; then orders."""
     tops = list(dict.fromkeys(path[0] for path in members))
     if tops:
         order = range(own.count)
         yield [Change(moves=(move,)) for member in tops for move in _moves_of(member, order)]
     else:
-        yield from _denser(own)
-        yield [Change(moves=moves_to(order)) for order in _Packing(own).orders()]
+        yield from _denser(own, budget)
+        budget.begin_finding()
+        yield [Change(moves=moves_to(order)) for order in _Packing(own, budget).orders()]
 
 
 class _Packing:
     """Searches orders of members with ever fewer bits of padding between them."""
 
-    def __init__(self, own: Changeable) -> None:
+    def __init__(self, own: Changeable, budget: OrderBudget) -> None:
         self._rules, self._members = own.way.rules, own.way.members
-        self._least, self._left = 1 << 60, _MOST_ORDERS
+        self._least, self._budget = 1 << 60, budget
         self._found: list[list[int]] = []
         self._period = 8 * max(8, *(member.align or 1 for member in self._members))
         """Bits after which members are laid out in the same way again."""
@@ -223,28 +249,33 @@ class _Packing:
             key = start, start + (member.bit_size or 0), align
             choices.setdefault(key, (start - end, -align, at))
         for (start, stop, _), (gap, _, at) in sorted(choices.items(), key=lambda one: one[1]):
-            self._left -= 1
-            if self._left < 0 or padding + gap >= self._least:
+            if not self._budget.spend() or padding + gap >= self._least:
                 return
             self._place([*order, at], [one for one in left if one != at], stop, padding + start - end)
 
 
-def _denser(own: Changeable) -> _Levels:
+def _denser(own: Changeable, budget: OrderBudget) -> _Levels:
     """Yield the densest structs after one move, after two and so on, from the densest after fewer."""
     best = [Change()]
     seen: set[tuple[int, ...]] = set()
     for _ in range(_MOST_STEPS):
         found: list[tuple[tuple[int, int], int, Change]] = []
-        for before in best:
-            order = before.order(own.count)
-            for move in (move for member in order for move in _moves_of(member, order)):
-                change = Change(moves=(*before.moves, move))
-                new = tuple(change.order(own.count))
-                if new not in seen and len(seen) < _MOST_ORDERS:
-                    seen.add(new)
-                    found.append((_density(own, change), len(found), change))
+        for change in (further for before in best for further in _with_a_move(before, own.count)):
+            order = tuple(change.order(own.count))
+            if order in seen:
+                continue
+            if not budget.spend():
+                break
+            seen.add(order)
+            found.append((_density(own, order), len(found), change))
         best = [change for _, _, change in sorted(found, key=lambda one: one[:2])[:_MOST_KEPT]]
         yield best
+
+
+def _with_a_move(change: Change, count: int) -> Iterator[Change]:
+    """Yield a change with each further move."""
+    order = change.order(count)
+    yield from (Change(moves=(*change.moves, move)) for member in order for move in _moves_of(member, order))
 
 
 def _moves_of(member: int, order: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -254,13 +285,18 @@ def _moves_of(member: int, order: Sequence[int]) -> Iterator[tuple[int, int]]:
     yield from ((member, behind) for behind in (-1, *order) if behind not in (member, previous))
 
 
-def _density(own: Changeable, change: Change) -> tuple[int, int]:
-    """Return the bits in holes of a changed struct, and those in all."""
+def _density(own: Changeable, order: Sequence[int]) -> tuple[int, int]:
+    """Return the bits between the members in an order, and those of the struct."""
+    members = [own.way.members[at] for at in order]
     try:
-        struct = own.apply(change)
+        layout = own.way.rules.lay_out(members)
     except CannotLayOut:
         return 1 << 60, 0
-    return sum(hole.bit_size for hole in Layout(struct).holes), struct.bit_size or 0
+    holes, reached = 0, 0
+    for offset, member in zip(layout.offsets, members, strict=True):
+        holes += max(0, offset - reached)
+        reached = max(reached, offset + (member.bit_size or 0))
+    return holes, layout.bit_size
 
 
 def _pad(own: Changeable, members: Sequence[Path], sides: _Sides, line: int) -> _Levels:

@@ -12,7 +12,7 @@ from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.lint.embedding import Surroundings
 from layoutlint.model.aligner import LINUX, PLAIN, Aligner
 from layoutlint.model.reading import Reading, ReadOptions
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 
 if TYPE_CHECKING:
     from layoutlint.kinds.stride import Stride
@@ -39,8 +39,15 @@ class JudgedInput(Record, frozen=True, dict=True):
 
     @property
     def aligner(self) -> Aligner:
-        """What aligns declarations in its source: the macros of Linux, or C11."""
-        return LINUX if self.reading.is_kernel else PLAIN
+        """What aligns declarations in its source: the macros of Linux, or C11.
+
+        Without SMP, the macro for a line is empty.
+        """
+        if not self.reading.is_kernel:
+            return PLAIN
+        config = self.reading.config
+        is_up = "!SMP" in self.reading.options or (config is not None and "SMP" not in config)
+        return replace(LINUX, macro="") if is_up else LINUX
 
     def companions(self, read: ReadOptions) -> Companions | None:
         """Return what C sources show on fields that are changed together; None for a kernel or no sources."""

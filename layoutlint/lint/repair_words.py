@@ -22,11 +22,15 @@ class RepairWords(Record, frozen=True, dict=True):
     reader: str
 
     def describe(self, change: Change) -> str:
-        """Return what to write and to move, and the size of the struct then."""
+        """Return what to write and to move, and the size of the struct then.
+
+        Uses of the order in sources were not searched: a change with moves says so.
+        """
         steps = [*self._aligns(change), *self._moves(change), *self._pads(change)]
         old, new = ((one.bit_size or 0) // 8 for one in (self.own.struct, self.own.apply(change)))
         size = f"still {old:,} bytes" if new == old else f"{new:,} bytes, now {old:,}"
-        return f"{', then '.join(steps)} ({size})"
+        uses = "; `layoutlint suggest` finds what depends on the order" if change.moves else ""
+        return f"{', then '.join(steps)} ({size}{uses})"
 
     def _aligns(self, change: Change) -> Iterator[str]:
         line = self.own.struct.target.line_size

@@ -14,7 +14,7 @@ from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.rule import VARIABLES, Rule
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.changed_layout import Change, Changeable, changeable
-from layoutlint.lint.changes_to_try import levels
+from layoutlint.lint.changes_to_try import OrderBudget, levels
 from layoutlint.lint.judge import judge_definition, placement_table
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
@@ -67,7 +67,7 @@ class _Bench:
     def __init__(self, inputs: tuple[JudgedInput, ...], options: Options) -> None:
         self._inputs = inputs
         self._options = options
-        self._left = _MOST_OF_ALL
+        self._left, self._orders = _MOST_OF_ALL, OrderBudget()
         self._changeable: dict[int, Changeable | None] = {}
         self._tables: dict[tuple[int, int], PlacementTable] = {}
 
@@ -127,7 +127,7 @@ class _Bench:
     def _search(self, finding: Finding, subject: _Subject) -> Change | None:
         """Return the first change that keeps the rule and harms no other one; None for none."""
         tried: set[Change] = set()
-        for level in levels(finding, subject.changeable, subject.where):
+        for level in levels(finding, subject.changeable, subject.where, self._orders):
             passing: list[tuple[int, int, Change, Struct]] = []
             for change in level:
                 if change in tried:

@@ -300,8 +300,7 @@ def _misspelt_structs(inputs: list[JudgedInput]) -> Iterator[Finding]:
     misspelt: dict[StructIntent, str] = {}
     known: set[str] = set()
     for judged in inputs:
-        # Comments count for all rules, and all tables for their rules.
-        packs = [pack for pack in judged.packs if not pack.shipped and pack.path.endswith(".toml")]
+        packs = [pack for pack in judged.packs if not pack.shipped]
         intents = [intent for pack in packs for intent in pack.structs if not is_pattern(intent.struct)]
         tables = {intent.struct for intent in intents}
         ruled = {rule.struct for rule in judged.rules}

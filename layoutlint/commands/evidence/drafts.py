@@ -56,8 +56,10 @@ def draft_rules(report: EvidenceReport) -> list[Draft]:
 
 
 def _struct_drafts(evidence: StructEvidence, builds: dict[str, str]) -> Iterator[Draft]:
-    drafts: dict[str, Draft] = {}
+    drafts: dict[str | int, Draft] = {}
     drafted: set[frozenset[str]] = set()
+    touched = [each for placed in evidence.lines for each in placed.fields]
+    written_members = {_member(each) for each in touched if each.touch.has_stores}
     for placed in evidence.lines:
         if not placed.is_contended:
             continue
@@ -70,10 +72,11 @@ def _struct_drafts(evidence: StructEvidence, builds: dict[str, str]) -> Iterator
             draft = drafts.setdefault(one, Draft(evidence.struct.name, one))
             draft.loads[other] = draft.loads.get(other, 0) + read.touch.counts.contended_loads
             draft.stores[_add_source(draft, placed, doubts), written.path] = written.touch.counts.stores
-        only_read = _fields_only_read(placed)
+        only_read = _fields_only_read(placed, written_members)
         if len(only_read) >= _LEAST_TOGETHER:
-            draft = drafts.setdefault("", Draft(evidence.struct.name, ""))
-            draft.loads.update(only_read)
+            draft = drafts.setdefault(placed.shift, Draft(evidence.struct.name, ""))
+            for member, loads in only_read.items():
+                draft.loads[member] = draft.loads.get(member, 0) + loads
             _add_source(draft, placed, doubts)
     yield from drafts.values()
 
@@ -104,15 +107,18 @@ def _contended_pairs(placed: PlacedLine) -> Iterator[tuple[FieldTouch, FieldTouc
                 yield written, read
 
 
-def _fields_only_read(placed: PlacedLine) -> dict[str, int]:
-    """Return the members on a line that are read and never written, with the loads that took the line."""
-    written = {touched.path.partition(".")[0] for touched in placed.fields if touched.touch.has_stores}
+def _fields_only_read(placed: PlacedLine, written: set[str]) -> dict[str, int]:
+    """Return the members on a line that no line of the profile shows written, with the loads that took it."""
     loads: dict[str, int] = {}
     for touched in placed.fields:
-        member = touched.path.partition(".")[0]
+        member = _member(touched)
         if touched.touch.has_snoops and member not in written and "[" not in member:
             loads[member] = loads.get(member, 0) + touched.touch.counts.contended_loads
     return loads
+
+
+def _member(touched: FieldTouch) -> str:
+    return touched.path.partition(".")[0]
 
 
 def _distinct_parts(one: str, other: str) -> tuple[str, str]:

@@ -73,6 +73,7 @@ OVERRIDE_KEYS = ("enabled", "severity", "why")
 
 _MACHINE = ("line-size", "min-align")
 """Options for properties of a machine, which people write into rules."""
+_DRAFT = re.compile(r"^[ \t]*#[ \t]*\[\[rule\]\]", re.MULTILINE)
 _ID = re.compile(r"[A-Za-z0-9_][\w./-]*")
 _STRUCT_NAME = re.compile(r"(?!\d)(?:[\w$*?]|\[!?[^\[\]]+\])+")
 _ACCESS_WORD = re.compile(r"[a-z][a-z0-9-]*")
@@ -212,7 +213,7 @@ def _part(text: str, path: str, shipped: bool) -> _RuleFile:
         return _RuleFile(path, None, error.messages)
     notes = Notes(toml)
     reader = _RuleReader(Table(toml.data, (), "a rule file", notes), path, shipped)
-    pack = reader.pack()
+    pack = replace(reader.pack(), has_drafts=_DRAFT.search(text) is not None)
     mistakes = tuple(Mistake(path, line, message) for line, message in sorted(notes.mistakes))
     return _RuleFile(path, None if mistakes else pack, mistakes, tuple(reader.ids.items()))
 

@@ -103,8 +103,9 @@ def _statistics_table(findings: Iterable[Finding]) -> Iterator[Line]:
 def _lines(report: Report, width: int, detail: Detail, statistics: bool) -> Iterator[Line]:
     is_full = detail is Detail.VERBOSE
     shown = [finding for finding in report.findings if is_full or not finding.is_accepted]
-    notes = [] if is_full else _notes_beside_others(shown)
-    groups = group_findings(finding for finding in shown if finding not in notes)
+    others = [finding for finding in shown if finding.rule.severity is not Severity.NOTE]
+    folds_notes = bool(others) and not is_full
+    groups = group_findings(others if folds_notes else shown)
     number = sum(len(group[:SHOWN]) for group in groups)
     if statistics:
         yield from _statistics_table(report.findings)
@@ -112,18 +113,13 @@ def _lines(report: Report, width: int, detail: Detail, statistics: bool) -> Iter
         show = _Shown(report, width, is_full, number <= _MOST_DRAWN, is_full or number == 1)
         for group in groups:
             yield from _group(group, show, detail)
-        yield from _notes(notes, width)
+        if folds_notes:
+            yield from _notes([each for each in shown if each.rule.severity is Severity.NOTE], width)
     yield from summary(report, width, detail, shortened=0 if is_full or statistics else number)
 
 
-def _notes_beside_others(findings: list[Finding]) -> list[Finding]:
-    """Return the notes if there are other findings, which decide the exit status."""
-    notes = [finding for finding in findings if finding.rule.severity is Severity.NOTE]
-    return notes if len(notes) < len(findings) else []
-
-
 def _notes(notes: list[Finding], width: int) -> Iterator[Line]:
-    """Yield the rules of notes in a line; nothing without notes."""
+    """Yield the rules of notes beside findings that decide the exit status, in a line; nothing for none."""
     ids = list(dict.fromkeys(finding.rule.id for finding in notes))
     if not ids:
         return

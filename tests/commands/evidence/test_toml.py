@@ -54,13 +54,16 @@ PAIRS = [
     ("elements of an array", [touch("slot[0].n", 0, 9), touch("slot[1].n", 5)], []),
     ("few stores beside many", [touch(H, 4, 1), touch(T, 0, 99), touch(COUNT, 5)], [[["tail"], ["lock", "head"]]]),
     ("only read", [touch(H, 4), touch(T, 5)], [["tail", "head"]]),
+    ("only read here, and written on another line", [touch(H, 4), touch(T, 5)], [], [touch(H, 0, 3)]),
+    ("only read on two lines", [touch(H, 4), touch(T, 5)], [["tail", "head"], ["lock", "head"]], [touch(H, 1), touch(COUNT, 2)]),
     ("written, and nobody waits", [touch(H, 0, 9), touch(T, 0, 9)], []),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("fields", "expected"), [row[1:] for row in PAIRS], ids=[row[0] for row in PAIRS])
-def test_fields(fields, expected):
-    assert [draft["fields"] for draft in drafts(line(*fields))] == expected
+@pytest.mark.parametrize(("fields", "expected", "others"), [(*row[1:], [])[:3] for row in PAIRS], ids=[row[0] for row in PAIRS])
+def test_fields(fields, expected, others):
+    found = drafts(line(*fields), *([line(*others, shift=64)] if others else []))
+    assert [draft["fields"] for draft in found] == expected
 
 
 CLEAR = (touch(H, 0, 9), touch(T, 5))
