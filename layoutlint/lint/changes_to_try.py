@@ -267,7 +267,7 @@ def _denser(own: Changeable, budget: OrderBudget) -> _Levels:
             if not budget.spend():
                 break
             seen.add(order)
-            found.append((_density(own, order), len(found), change))
+            found.append((_density(own, change), len(found), change))
         best = [change for _, _, change in sorted(found, key=lambda one: one[:2])[:_MOST_KEPT]]
         yield best
 
@@ -285,18 +285,13 @@ def _moves_of(member: int, order: Sequence[int]) -> Iterator[tuple[int, int]]:
     yield from ((member, behind) for behind in (-1, *order) if behind not in (member, previous))
 
 
-def _density(own: Changeable, order: Sequence[int]) -> tuple[int, int]:
-    """Return the bits between the members in an order, and those of the struct."""
-    members = [own.way.members[at] for at in order]
+def _density(own: Changeable, change: Change) -> tuple[int, int]:
+    """Return the bits in holes of a changed struct, and those in all."""
     try:
-        layout = own.way.rules.lay_out(members)
+        struct = own.apply(change)
     except CannotLayOut:
         return 1 << 60, 0
-    holes, reached = 0, 0
-    for offset, member in zip(layout.offsets, members, strict=True):
-        holes += max(0, offset - reached)
-        reached = max(reached, offset + (member.bit_size or 0))
-    return holes, layout.bit_size
+    return sum(hole.bit_size for hole in Layout(struct).holes), struct.bit_size or 0
 
 
 def _pad(own: Changeable, members: Sequence[Path], sides: _Sides, line: int) -> _Levels:
