@@ -29,7 +29,7 @@ class RepairWords(Record, frozen=True, dict=True):
         steps = [*self._aligns(change), *self._moves(change), *self._pads(change)]
         old, new = ((one.bit_size or 0) // 8 for one in (self.own.struct, self.own.apply(change)))
         size = f"still {old:,} bytes" if new == old else f"{new:,} bytes, now {old:,}"
-        uses = "; `layoutlint suggest` finds what depends on the order" if change.moves else ""
+        uses = "; `suggest` checks uses of the order" if change.moves else ""
         return f"{', then '.join(steps)} ({size}{uses})"
 
     def _aligns(self, change: Change) -> Iterator[str]:

@@ -120,7 +120,7 @@ def split(lines: list[str]) -> list[str]:
 def mend(text: str, fix: str) -> str:
     """The text of a struct with what the fix says done to it."""
     head, *lines, end = text.splitlines()
-    steps = re.fullmatch(r"(.*) \((?:still )?[\d,]+ bytes(?:, now [\d,]+)?(?:; `layoutlint suggest` [^)]*)?\)(?:, or accept it with `tolerate = \S+`)?", fix)
+    steps = re.fullmatch(r"(.*) \((?:still )?[\d,]+ bytes(?:, now [\d,]+)?(?:; `suggest` [^)]*)?\)(?:, or accept it with `tolerate = \S+`)?", fix)
     assert steps, fix
     for step in steps[1].split(", then "):
         names = re.findall(r"`(f\d+(?:\.\w+)?)`", step)
