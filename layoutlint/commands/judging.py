@@ -290,6 +290,7 @@ def _kernel_packs(
 
 def _options(arguments: Arguments, policy: Policy | None, scope: Scope) -> Options:
     """Return the options of the run; raises UsageError."""
+    from layoutlint.commands import rule_files
     from layoutlint.judgement.verdict import Outcome
     from layoutlint.lint.options import Guessing, Intents, Mode, Options, Strictness
 
@@ -307,6 +308,7 @@ def _options(arguments: Arguments, policy: Policy | None, scope: Scope) -> Optio
             suppressions=not own.no_suppressions,
             policy=policy,
             today=own.today,
+            sought="" if own.rule_paths else rule_files.describe_search(inputs),
         ),
         strictness=Strictness(
             Outcome(scope.fail_on), reading.allow_unknown, own.ignore_missing, own.unused

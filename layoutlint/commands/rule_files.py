@@ -70,6 +70,18 @@ def of_command(policy: Policy | None = None) -> tuple[RuleFile, ...]:
     return find(places, lambda path: policy.has_file(path) or files.is_file(path), policy.identify)
 
 
+def describe_search(inputs: tuple[str, ...]) -> str:
+    """Return where no rule file was found, for people: `from src up to .`; empty if an input has one."""
+    if any(map(files_of, inputs)):
+        return ""
+    folders = [folder for each in inputs[:1] for folder in project.folders_of_input(each)]
+    names = list(dict.fromkeys(os.path.relpath(each) for each in (*folders[:1], *folders[-1:])))
+    if len(names) < 2:
+        return f"in {names[0]}" if names else ""
+    is_around = folders[0].startswith(f"{folders[-1].rstrip(os.sep)}{os.sep}")
+    return f"from {names[0]} up to {names[1]}" if is_around else f"in {names[0]} or {names[1]}"
+
+
 def files_of(place: str, has: Callable[[str], bool] = files.is_file) -> tuple[str, ...]:
     """Return the rule files that belong to an input, the outermost first. A link without any is its file."""
     found = tuple(filter(has, _candidates(place)))

@@ -106,7 +106,7 @@ class Holes(Record, frozen=True):
 
     def _describe_total(self, gaps: list[Gap]) -> str:
         size, rest = divmod(_bits(gaps), 8)
-        words = f"{size} bytes" if size or not rest else ""
+        words = quantity(size, "byte") if size or not rest else ""
         words += " and " * bool(words and rest) + (quantity(rest, "bit") if rest else "")
         noun = "hole" if self.count == ("holes",) else "gap"
         return f"{words} are in {quantity(len(gaps), noun)}"

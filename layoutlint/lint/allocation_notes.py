@@ -118,7 +118,7 @@ def _notes_on_struct(struct: Struct, proposals: tuple[Proposal, ...], options: O
         verb = "narrow" if bases < assumed else "widen"
         yield (
             f"{call.source} allocates {struct.aggregate} {struct.name} ({describe_call(call)}){also}: "
-            f"`{', '.join(keys(storage))}` would {verb} {assumed} bases to {bases}"
+            f"`{', '.join(keys(storage))}` would {verb} {assumed} placements to {bases}"
         )
 
 

@@ -84,8 +84,13 @@ def refuse_without_rules(judged: list[JudgedInput], options: Options) -> NoRetur
     stated = f" (policy {'; '.join(policy.sentences({}))})" if policy else ""
     raise UsageError(
         "no rules apply to these inputs; give some with --rules FILE or --pack NAME"
-        f"{_macro_hint(judged)}{_source_hint(options.read.sources)}{stated}"
+        f"{_file_hint(options.intents.sought)}{_macro_hint(judged)}{_source_hint(options.read.sources)}{stated}"
     )
+
+
+def _file_hint(sought: str) -> str:
+    """Return where no rule file was found; empty if none was sought."""
+    return f"; there is no layoutlint.toml {sought} (`layoutlint init` writes one)" if sought else ""
 
 
 def _macro_hint(judged: list[JudgedInput]) -> str:

@@ -213,6 +213,8 @@ class Intents(Record, frozen=True):
     """Decides which suppressions count; None if all do."""
     today: str | None = None
     """The day, as YYYY-MM-DD, by which suppressions with an end are judged; None for that of the clock."""
+    sought: str = ""
+    """Where no rule file was found, for people: `from src up to .`; empty if one was, or none was sought."""
 
 
 class Strictness(Record, frozen=True):

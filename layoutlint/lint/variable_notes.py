@@ -71,6 +71,6 @@ def _note(struct: Struct, variable: Field, options: Options) -> Iterator[str]:
         yield (
             f"{variable.name} is the only variable of {struct.aggregate} {struct.name}, at {address % size} "
             f"modulo {size} in this program: if no other object exists, in other structs or allocated, "
-            f'`[struct.{struct.name}]` with `placement = "{storage.spelling}"` would narrow {assumed} bases '
-            f"to {narrow}"
+            f'`[struct.{struct.name}]` with `placement = "{storage.spelling}"` would narrow '
+            f"{assumed} placements to {narrow}"
         )

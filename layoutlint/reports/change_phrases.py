@@ -114,17 +114,14 @@ def _figures(change: LayoutChange) -> Iterator[str]:
         yield f"{lines[0]} -> {lines[1]} lines"
     holes = [hole_bits(layout) for layout in layouts]
     if holes[0] != holes[1]:
-        yield f"holes {_bytes(holes[0])} -> {_bytes(holes[1])}"
+        unit = (1, "bits") if any(bits % 8 for bits in holes) else (8, "bytes")
+        yield f"{holes[0] // unit[0]} -> {holes[1] // unit[0]} {unit[1]} of holes"
     straddles = straddle_count(change.old), straddle_count(change.new)
     if straddles[0] != straddles[1]:
         yield f"fields across two lines {straddles[0]} -> {straddles[1]}"
     if change.is_realigned:
         aligns = ["/".join(map(str, layout.alignments)) for layout in layouts]
         yield f"alignment {aligns[0]} -> {aligns[1]}"
-
-
-def _bytes(bits: int) -> str:
-    return f"{bits} bits" if bits % 8 else str(bits // 8)
 
 
 def allocations(change: LayoutChange, allocators: Allocators) -> Iterator[str]:
@@ -221,7 +218,8 @@ def size(place: Place) -> str:
 def _extent(place: Place) -> str:
     if place.field.is_bitfield:
         return f"{quantity(place.bit_size or 0, 'bit')} at {place.offset}"
-    return f"{size(place)} bytes at {place.offset}"
+    amount = "?? bytes" if place.size is None else quantity(place.size, "byte")
+    return f"{amount} at {place.offset}"
 
 
 def line_moves(change: LayoutChange) -> list[Move]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 from layoutlint import phrases
@@ -17,7 +17,7 @@ from layoutlint.judgement.finding import (
     Unresolved,
 )
 from layoutlint.judgement.messages import finding_message
-from layoutlint.judgement.rule import UNUSED, VARIABLES
+from layoutlint.judgement.rule import UNUSED, VARIABLES, Severity
 from layoutlint.judgement.verdict import CONFIDENCE, Orders, Outcome, Verdict
 from layoutlint.model.build import Build, short_name
 from layoutlint.model.json_object import Amount, JsonObject, Natural, Positive, Share, one_of
@@ -178,12 +178,8 @@ def coverage_part(part: Unresolved | SkippedRule, builds: tuple[Build, ...]) -> 
 
 
 def tally(report: Report) -> str:
-    """Return the number of findings for each outcome: `2 broken, 1 at-risk, 1 unknown, 4 kept`."""
-    ranks = (Outcome.BROKEN.value, Outcome.AT_RISK.value, Outcome.UNKNOWN.value, UNUSED, Outcome.KEPT.value)
-    counts = dict.fromkeys(ranks, 0)
-    for finding in (*report.findings, *report.kept_findings):
-        counts[outcome(finding)] += 1
-    counted_words = [f"{number} {word}" for word, number in counts.items() if number]
+    """Return the number of findings for each outcome, and of notes: `2 broken, 1 at-risk, 1 note, 4 kept`."""
+    counted_words = list(_counts((*report.findings, *report.kept_findings)))
     accepted = {
         "suppressed": sum(finding.suppressed is not None for finding in report.findings),
         "known": sum(finding.state is State.KNOWN for finding in report.findings),
@@ -193,6 +189,24 @@ def tally(report: Report) -> str:
     counted_words += [f"{not_covered} not covered"] if (not_covered := _count_not_covered(report)) else []
     text = ", ".join(counted_words) or "nothing judged"
     return f"{text} ({', '.join(accepted_words)})" if accepted_words else text
+
+
+def _counts(findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield the number of each outcome, the worst first, and of notes, which never fail a run."""
+    notes = [each for each in findings if _is_note(each)]
+    counts = Counter(outcome(each) for each in findings if not _is_note(each))
+    for word in (Outcome.BROKEN.value, Outcome.AT_RISK.value, Outcome.UNKNOWN.value, UNUSED):
+        if counts[word]:
+            yield f"{counts[word]} {word}"
+    if notes:
+        yield phrases.quantity(len(notes), "note")
+    if counts[Outcome.KEPT.value]:
+        yield f"{counts[Outcome.KEPT.value]} {Outcome.KEPT.value}"
+
+
+def _is_note(finding: Finding) -> bool:
+    fails = outcome(finding) in (Outcome.BROKEN.value, Outcome.AT_RISK.value)
+    return fails and finding.rule.severity is Severity.NOTE
 
 
 def baseline_tally(report: Report) -> str:
@@ -259,8 +273,7 @@ def _shipped_rules_alone_fail(report: Report) -> bool:
 
 def _uncounted_problems(report: Report) -> list[str]:
     """Return the problems that did not fail a run with exit status 0."""
-    counts = Counter(outcome(finding) for finding in report.findings)
-    words = [f"{counts[word]} {word}" for word in (*(one.value for one in Outcome), UNUSED) if counts[word]]
+    words = list(_counts(report.findings))
     words += [f"{len(report.unread)} not read"] if report.unread else []
     return words + ([f"{not_covered} not covered"] if (not_covered := _count_not_covered(report)) else [])
 

@@ -40,7 +40,7 @@ def rules_by_input(shell: Path, *words: str, **extra: bytes) -> dict[str, list[s
     return {name: sorted(rules) for name, rules in found.items()}
 
 
-NO_RULES = "layoutlint: no rules apply to these inputs; give some with --rules FILE or --pack NAME\nhelp: `layoutlint explain no-rules`"
+NO_RULES = "layoutlint: no rules apply to these inputs; give some with --rules FILE or --pack NAME; there is no layoutlint.toml in . (`layoutlint init` writes one)\nhelp: `layoutlint explain no-rules`"
 REPOSITORY, SUBMODULE, WORKTREE = {".git/HEAD": ""}, "gitdir: ../.git/modules/ws\n", "gitdir: /far/.git/worktrees/ws\n"
 APPLY = {
     # more files, the shell's folder, its words; the rules by input

@@ -46,7 +46,7 @@ CASES = [
     Case("six", struct("six", 56, *(member(f"f{at}", at * 8, 4) for at in range(7))), {"max": 23}, BROKEN, (),
          "24 bytes are in 6 holes, 23 allowed: 4..7 before `f1`, 12..15 before `f2`, 20..23 before `f3`, "
          "28..31 before `f4`, 36..39 before `f5`, 44..47 before `f6`", advice="move or narrow fields so that 1 of these bytes are used"),
-    Case("beside bits, whole bytes only", BITS, {}, BROKEN, (), "1 bytes are in 1 hole, 0 allowed: 3..3 before `id`"),
+    Case("beside bits, whole bytes only", BITS, {}, BROKEN, (), "1 byte are in 1 hole, 0 allowed: 3..3 before `id`"),
     Case("before a flexible array", TAIL, {}, BROKEN, (), "4 bytes are in 1 hole, 0 allowed: 12..15 before `body`"),
     Case("union", UNION, {}, KEPT, (), "0 bytes are in 0 holes"),
     Case("inside a nested field is its own", struct("s", 32, member("n", 0, 24, member("a", 0, 4), member("b", 16, 8)), member("z", 24, 8)),
@@ -77,12 +77,12 @@ CASES = [
     Case("bits", STATED, {"count": ("bits", "tail")}, BROKEN, (), "7 bits are in 1 gap, 0 allowed: 7 bits at 2:1 before `id`",
          advice="move or narrow fields so that 7 of the bits are used, or declare reserved members there"),
     Case("bits and bytes", STATED, {"count": ALL, "max": 1}, BROKEN, (),
-         "1 bytes and 7 bits are in 2 gaps, 1 allowed: 7 bits at 2:1 before `id`, 3..3 before `id`",
+         "1 byte and 7 bits are in 2 gaps, 1 allowed: 7 bits at 2:1 before `id`, 3..3 before `id`",
          advice="move or narrow fields so that 7 of the bits are used, or declare reserved members there"),
     Case("an unnamed bit-field", DECLARED, {"count": ALL}, KEPT, (), "0 bytes are in 0 gaps"),
-    Case("an unnamed bit-field counts without bits", DECLARED, {}, BROKEN, (), "1 bytes are in 1 hole, 0 allowed: 3..3 before `id`",
+    Case("an unnamed bit-field counts without bits", DECLARED, {}, BROKEN, (), "1 byte are in 1 hole, 0 allowed: 3..3 before `id`",
          advice="move or narrow fields so that 1 of these bytes are used"),
-    Case("few bits that nobody states", BITS, {"count": ALL, "max": 2}, KEPT, (), "1 bytes and 7 bits are in 2 gaps"),
+    Case("few bits that nobody states", BITS, {"count": ALL, "max": 2}, KEPT, (), "1 byte and 7 bits are in 2 gaps"),
 ]  # fmt: skip
 REFUSALS = [
     Refusal("negative", {"max": -1}, "`max` is -1, and must be at least 0"),

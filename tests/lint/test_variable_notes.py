@@ -47,7 +47,7 @@ def test_a_variable_of_a_program(tmp_path, declaration, name):
     align = min(64, address & -address)
     assert notes == [
         f"note: {name} is the only variable of struct server, at {address % 64} modulo 64 in this program: if no other object exists, in other structs or allocated, "
-        f'`[struct.server]` with `placement = "static:{align}"` would narrow 8 bases to {64 // align}'
+        f'`[struct.server]` with `placement = "static:{align}"` would narrow 8 placements to {64 // align}'
     ]
 
 

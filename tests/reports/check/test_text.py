@@ -72,7 +72,7 @@ def test_nothing_is_only_in_the_short_report():
     added = [row for row in rows if row.partition(": `")[0] not in verbose]
     assert added == [
         "1 note (-v): gone-apart",
-        "2 broken, 1 at-risk, 1 unknown, 6 kept, 6 not read, 6 not covered (1 suppressed); "
+        "1 broken, 1 at-risk, 1 unknown, 1 note, 6 kept, 6 not read, 6 not covered (1 suppressed); "
         "-v shows offsets, evidence, 1 suppressed finding, 6 kept rules, 1 more input, 6 unresolved names, 7 skipped rules, "
         "1 more uncovered part, 6 harmless uncovered parts and 1 more unread input"
     ]

@@ -207,9 +207,9 @@ void *f(struct ring *r, word_t *w, struct plain *p)
 }
 """
 NOTES = [
-    "{0}:13 allocates struct small (kmem_cache_create, SLAB_HWCACHE_ALIGN): `placement = \"slab:16\"` would narrow 8 bases to 4",
-    "{0}:17 allocates struct ring (kmalloc) and 1 more: `placement = \"kmalloc\"` would narrow 8 bases to 2",
-    "{0}:16 allocates struct word_t (kmalloc): `placement = \"kmalloc\"` would narrow 8 bases to 2",
+    "{0}:13 allocates struct small (kmem_cache_create, SLAB_HWCACHE_ALIGN): `placement = \"slab:16\"` would narrow 8 placements to 4",
+    "{0}:17 allocates struct ring (kmalloc) and 1 more: `placement = \"kmalloc\"` would narrow 8 placements to 2",
+    "{0}:16 allocates struct word_t (kmalloc): `placement = \"kmalloc\"` would narrow 8 placements to 2",
 ]  # fmt: skip
 
 
@@ -249,7 +249,7 @@ def notes_of(built: Path, name: str, **read: object) -> list[str]:
     return [note for reading in report.readings for note in reading.notes if "allocates" in note]
 
 
-SAID = '{0}/part.c:4 allocates struct ring (kmalloc): `placement = "kmalloc"` would narrow 8 bases to 2'
+SAID = '{0}/part.c:4 allocates struct ring (kmalloc): `placement = "kmalloc"` would narrow 8 placements to 2'
 
 
 def test_check_looks_into_the_sources_of_a_database(built):
