@@ -104,7 +104,8 @@ class OneLayout(Record, frozen=True):
 
     def _is_excepted(self, struct: Struct) -> bool:
         file = "" if struct.source is None else f"/{struct.source.file}"
-        return any(fnmatchcase(file, f"*/{pattern.removeprefix('/')}") for pattern in self.except_)
+        patterns = (each.removeprefix("./").removeprefix("/") for each in self.except_)
+        return any(fnmatchcase(file, f"*/{pattern}") for pattern in patterns)
 
     def _scope(self, struct: Struct) -> object:
         """Return what definitions share that are compared."""

@@ -77,6 +77,7 @@ TABLE = [
     ("two machines", [definition("a.c", A), definition("b.c", B, target=target_named("i386"))], {}, [KEPT, KEPT], "one layout"),
     ("a tag and a typedef", [definition("a.c", A), definition("b.c", B, is_tagged=False)], {}, [KEPT, KEPT], "one layout"),
     ("a file that is excepted", [definition("a.c", A), definition("b.c", B, file="old/s.h")], {"except_": ("old/*",)}, [KEPT, SKIPPED], "one layout"),
+    ("from here", [definition("a.c", A), definition("b.c", B, file="old/s.h")], {"except_": ("./old/*",)}, [KEPT, SKIPPED], "one layout"),
     ("the first file", [definition("a.c", A, file="/usr/old/s.h"), definition("b.c", B)], {"except_": ("old/*",)}, [SKIPPED, KEPT], "one layout"),
     ("no such file", [definition("a.c", A), definition("b.c", B, file="sold/s.h")], {"except_": ("old/*",)}, [BROKEN, SKIPPED],
      "2 layouts: 16 bytes in a.c, 16 bytes in b.c (sold/s.h:1); `a` is only in a.c"),
