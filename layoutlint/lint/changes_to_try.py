@@ -17,7 +17,7 @@ from layoutlint.judgement.sides import HasSides
 from layoutlint.lint.changed_layout import Change, Changeable, Path, moves_to
 from layoutlint.lint.placing import RulePlacements
 from layoutlint.model.record import Record
-from layoutlint.randstruct.c_abi import CannotLayOut
+from layoutlint.model.structs import Field
 
 _MOST_MEMBERS = 12
 """The most members from which those that are aligned are chosen."""
@@ -214,15 +214,49 @@ def _move(own: Changeable, members: Sequence[Path], budget: OrderBudget) -> _Lev
         yield [Change(moves=moves_to(order)) for order in _Packing(own, budget).orders()]
 
 
+class _Ends:
+    """The ends of members behind others."""
+
+    def __init__(self, own: Changeable) -> None:
+        self._rules, self._members = own.way.rules, own.way.members
+        self._starts: dict[tuple[int, int], int] = {}
+        self._tails = [(field.bit_size or 0) - _used_bits(field) for field in own.struct.fields]
+        """The padding at the end of each member, if its type has no name: a hole, unless it comes last."""
+        self.period = 8 * max(8, *(member.align or 1 for member in self._members))
+        """Bits after which members are laid out in the same way again."""
+
+    def start(self, at: int, end: int) -> int:
+        """Return the offset in bits of a member behind an end. Raises CannotLayOut."""
+        phase = end % self.period
+        gap = self._starts.get((at, phase))
+        if gap is None:
+            gap = self._starts[at, phase] = self._rules.start(self._members[at], phase) - phase
+        return end + gap
+
+    def holes(self, order: Iterable[int]) -> int:
+        """Return the bits of holes in an order. Raises CannotLayOut."""
+        end = holes = tail = 0
+        for at in order:
+            start = self.start(at, end)
+            holes += start - end + tail
+            end, tail = start + (self._members[at].bit_size or 0), self._tails[at]
+        return holes
+
+
+def _used_bits(field: Field) -> int:
+    """Return the bits of a member without the padding at the end of a type that has no name."""
+    if field.name is not None or not field.members:
+        return field.bit_size or 0
+    return max((member.bit_offset or 0) + _used_bits(member) for member in field.members)
+
+
 class _Packing:
     """Searches orders of members with ever fewer bits of padding between them."""
 
     def __init__(self, own: Changeable, budget: OrderBudget) -> None:
-        self._rules, self._members = own.way.rules, own.way.members
+        self._ends, self._members = _Ends(own), own.way.members
         self._least, self._budget = 1 << 60, budget
         self._found: list[list[int]] = []
-        self._period = 8 * max(8, *(member.align or 1 for member in self._members))
-        """Bits after which members are laid out in the same way again."""
         self._paddings: dict[tuple[tuple[int, ...], int], int] = {}
         """The padding with which some members were left behind an end, modulo the largest alignment."""
 
@@ -237,14 +271,14 @@ class _Packing:
             self._least = padding
             self._found.append(order)
             return
-        state = tuple(left), end % self._period
+        state = tuple(left), end % self._ends.period
         if self._paddings.get(state, padding + 1) <= padding:
             return
         self._paddings[state] = padding
         choices: dict[tuple[int, int, int], tuple[int, int, int]] = {}
         for at in left:
             member = self._members[at]
-            start = self._rules.start(member, end)
+            start = self._ends.start(at, end)
             align = (member.align or 1) * (not member.unit)
             key = start, start + (member.bit_size or 0), align
             choices.setdefault(key, (start - end, -align, at))
@@ -256,10 +290,10 @@ class _Packing:
 
 def _denser(own: Changeable, budget: OrderBudget) -> _Levels:
     """Yield the densest structs after one move, after two and so on, from the densest after fewer."""
-    best = [Change()]
+    best, ends = [Change()], _Ends(own)
     seen: set[tuple[int, ...]] = set()
     for _ in range(_MOST_STEPS):
-        found: list[tuple[tuple[int, int], int, Change]] = []
+        found: list[tuple[int, int, Change]] = []
         for change in (further for before in best for further in _with_a_move(before, own.count)):
             order = tuple(change.order(own.count))
             if order in seen:
@@ -267,7 +301,7 @@ def _denser(own: Changeable, budget: OrderBudget) -> _Levels:
             if not budget.spend():
                 break
             seen.add(order)
-            found.append((_density(own, change), len(found), change))
+            found.append((ends.holes(order), len(found), change))
         best = [change for _, _, change in sorted(found, key=lambda one: one[:2])[:_MOST_KEPT]]
         yield best
 
@@ -283,15 +317,6 @@ def _moves_of(member: int, order: Sequence[int]) -> Iterator[tuple[int, int]]:
     at = order.index(member)
     previous = order[at - 1] if at else -1
     yield from ((member, behind) for behind in (-1, *order) if behind not in (member, previous))
-
-
-def _density(own: Changeable, change: Change) -> tuple[int, int]:
-    """Return the bits in holes of a changed struct, and those in all."""
-    try:
-        struct = own.apply(change)
-    except CannotLayOut:
-        return 1 << 60, 0
-    return sum(hole.bit_size for hole in Layout(struct).holes), struct.bit_size or 0
 
 
 def _pad(own: Changeable, members: Sequence[Path], sides: _Sides, line: int) -> _Levels:

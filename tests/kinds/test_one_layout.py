@@ -156,8 +156,9 @@ def layouts_of_gcc(folder: Path, texts: list[tuple[str, list[str]]], flag: str) 
     """What a program prints of each struct: size, alignment, and its members that compile."""
     header = (folder / "s.h").read_text()
     probes = []
-    for number, (text, names) in enumerate(texts):
-        own = subprocess.run([need("gcc"), flag, "-E", "-P", "-"], input=text, capture_output=True, text=True, check=True).stdout
+    source = "\n;next;\n".join(text for text, _ in texts)
+    shown = subprocess.run([need("gcc"), flag, "-E", "-P", "-"], input=source, capture_output=True, text=True, check=True).stdout
+    for number, ((_, names), own) in enumerate(zip(texts, re.split(r";\s*next;", shown), strict=True)):
         parts = [name for name in names if re.search(rf"\b{name}\b", own)]
         inner = [f"{name}.{part}" for name in parts if re.search(rf"\}} {name};", own) for part in "xy"]
         places = [f'printf(" {path} %zu %zu", offsetof(struct s{number}, {path}), sizeof ((struct s{number} *)0)->{path});' for path in (*parts, *inner)]

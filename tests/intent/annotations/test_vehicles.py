@@ -434,7 +434,7 @@ def test_what_is_ignored_does_not_count(tmp_path):
 
 def test_annotations_can_be_passed_over(tmp_path):
     done = check_text(tmp_path, "struct s {\n\tlong a; /* layoutlint: hot-reed */\n} s;\n", "--no-annotations")
-    assert (done.returncode, done.stderr) == (2, "layoutlint: no rules apply to these inputs; give some with --rules FILE or --pack NAME\nhelp: `layoutlint explain no-rules`\n")
+    assert (done.returncode, done.stderr) == (2, "layoutlint: no rules apply to these inputs; give some with --rules FILE or --pack NAME; there is no layoutlint.toml in . (`layoutlint init` writes one)\nhelp: `layoutlint explain no-rules`\n")
 
 
 class TestHeader:
