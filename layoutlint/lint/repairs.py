@@ -37,7 +37,11 @@ _FAILING = (Outcome.BROKEN, Outcome.AT_RISK)
 def with_repairs(report: Report, inputs: Sequence[JudgedInput], options: Options) -> Report:
     """Return a report in which the advice on a finding is a fix, where one was found and keeps the rule."""
     bench = _Bench(tuple(inputs), options)
-    return replace(report, findings=tuple(map(bench.with_repair, report.findings)))
+    findings = []
+    for number, finding in enumerate(report.findings):
+        options.read.progress("searching fixes", number, len(report.findings))
+        findings.append(bench.with_repair(finding))
+    return replace(report, findings=tuple(findings))
 
 
 class _Subject(Record, frozen=True):
