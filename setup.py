@@ -43,7 +43,7 @@ SHARED = "layoutlint._shared"  # what Cython would else put into every module: m
 # Where nearly all the time goes. The others are as fast with -O1, and compiled in half the time.
 OFTEN = (
     "cursor", "holders", "word_tables", "file_table", "file_ids", "scan", "type_ids", "string_ids", "unit",
-    "layouts", "moves",
+    "layouts", "moves", "sample_scan",
 )  # fmt: skip
 
 

@@ -257,6 +257,10 @@ class Layout(Record, frozen=True, dict=True):
         scope = self.struct.fields, "", 0, self.struct.aggregate == "union"
         return _innermost_members(scope, byte)
 
+    def objects_at(self, byte: int) -> Iterator[Place]:
+        """Yield the fields at a byte that have members, outer ones first; of arrays the element."""
+        return _objects_at((self.struct.fields, "", 0, self.struct.aggregate == "union"), byte)
+
     @cached_property
     def _sorted_places(self) -> tuple[list[tuple[int, Place]], list[int]]:
         """The fields with bytes, sorted by offset, each with its declared number; and the running maximum of
@@ -501,6 +505,15 @@ def _innermost_members(scope: _Scope, byte: int) -> Iterator[Place]:
             has_members = bool(element.field.members) and not element.field.dims
             inner = tuple(_innermost_members(_scope_of(element), byte)) if has_members else ()
             yield from inner or (element,)
+
+
+def _objects_at(scope: _Scope, byte: int) -> Iterator[Place]:
+    for place in named_members(*scope):
+        if place.bit_size and place.offset <= byte < place.end:
+            element = _element_with(place, byte)
+            if element.field.members and not element.field.dims:
+                yield Place(element.path, element.bit_offset, element.bit_size, place.field)
+                yield from _objects_at(_scope_of(element), byte)
 
 
 def _element_with(place: Place, byte: int) -> Place:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Literal
 
 from layoutlint.judgement.context import Access
@@ -18,6 +19,64 @@ offsets; or the only one of several in which offsets start fields, and code is a
 Identity = Literal["base", "code", "struct"]
 """Why a line is one of a struct: by the address of the object; by code that accesses types which the struct
 has there; or only because the user names the struct."""
+
+
+Sharing = Literal["true", "false", "both", "none"]
+"""What processors share on a line. true: one field that one writes and another accesses, which no order of
+fields avoids. false: different fields. none: nothing."""
+_WORD = 4
+"""Bytes of a word, where no struct tells fields apart."""
+
+
+def sharing_of(touches: Iterable[Touch]) -> Sharing | None:
+    """Return what is shared on a line without a struct; None as for `_sharing`."""
+    return _sharing((touch.offset // _WORD, touch) for touch in touches)
+
+
+def _sharing(parts: Iterable[tuple[Hashable, Touch]]) -> Sharing | None:
+    """Return what is shared of some parts; None if the report does not tell who wrote and read which."""
+    words: dict[Hashable, list[Touch]] = {}
+    for part, touch in parts:
+        words.setdefault(part, []).append(touch)
+    accesses = [accesses_of(each) for each in words.values()]
+    known = [each for each in accesses if each is not None]
+    if len(known) < len(accesses):
+        is_one = len(words) == 1 and all(touch.has_snoops for each in words.values() for touch in each)
+        return "true" if is_one else None
+    is_true = any(writers and len(every) > 1 for every, writers in known)
+    is_false = any(_are_shared(one, other) for one in known for other in known if one is not other)
+    return ("both" if is_false else "true") if is_true else ("false" if is_false else "none")
+
+
+Accesses = tuple[frozenset[int], frozenset[int]]
+"""The CPUs that accessed something, or the threads if the CPUs are not known; and those that wrote it."""
+
+
+def accesses_of(touches: Iterable[Touch]) -> Accesses | None:
+    """Return who accessed something, and who wrote; None if the report does not tell."""
+    every: set[int] = set()
+    writers: set[int] = set()
+    for touch in touches:
+        uses = touch.uses
+        if uses.cpus is not None and uses.written_on is not None:
+            every.update(uses.cpus)
+            writers.update(uses.written_on)
+        elif uses.threads is not None and all(thread.writes is not None for thread in uses.threads):
+            every.update(thread.number for thread in uses.threads)
+            writers.update(thread.number for thread in uses.threads if thread.writes)
+        else:
+            return None
+    return frozenset(every), frozenset(writers)
+
+
+def are_apart(one: Accesses, other: Accesses) -> bool:
+    """Return whether others access one thing than the other: if not, nothing is gained by separating them."""
+    return one[0] != other[0] and len(one[0] | other[0]) > 1
+
+
+def _are_shared(one: Accesses, other: Accesses) -> bool:
+    """Return whether somebody who accesses only one of two things is disturbed by writes of the other."""
+    return bool(one[1]) and are_apart(one, other) and len(one[1] | other[0]) > 1
 
 
 class FieldTouch(Record, frozen=True):
@@ -68,6 +127,8 @@ class PlacedLine(Record, frozen=True):
     refused: tuple[RefusedTouch, ...] = ()
     covered: float = 100.0
     """Percent of the counts that the rows of the report have."""
+    variable: str = ""
+    """The variable that is the object, with the element or member; empty if it is in none."""
 
     @property
     def base(self) -> int:
@@ -78,6 +139,11 @@ class PlacedLine(Record, frozen=True):
     def object_address(self) -> int:
         """The address of the object; below 0 only if the report contradicts the struct."""
         return self.address - self.shift
+
+    @property
+    def sharing(self) -> Sharing | None:
+        """What is shared of the fields; None if it is not known."""
+        return _sharing((each.path, each.touch) for each in self.fields)
 
     @property
     def is_contended(self) -> bool:
@@ -108,6 +174,7 @@ class UnplacedLine(Record, frozen=True):
     """The first places that may explain it."""
     total: int = 0
     """The number of all such places."""
+    sharing: Sharing | None = None
 
 
 class TypedCount(Record, frozen=True):
@@ -209,6 +276,23 @@ class Contradiction(Record, frozen=True):
     line: int
 
 
+class SampleSummary(JsonObject, frozen=True):
+    """The samples of a report of `perf script`."""
+
+    columns: Sequence[str]
+    """The columns that were read, in perf's order."""
+    total: Natural
+    """The number of samples."""
+    without_address: Natural
+    """The number of samples without an address of data."""
+    undecoded: Natural | None
+    """The number of samples whose data source states neither a load nor a store. Null without the column."""
+    dropped: Natural
+    """The number of samples at addresses that were not kept, because there were too many."""
+    lost: Natural
+    """The number of samples that perf lost."""
+
+
 class ReportSummary(Record, frozen=True):
     """A report that was read."""
 
@@ -223,6 +307,7 @@ class ReportSummary(Record, frozen=True):
     build: Literal["same", "unverified"]
     build_note: str = ""
     """Why the build is not verified."""
+    samples: SampleSummary | None = None
 
 
 class EvidenceReport(Record, frozen=True):

@@ -101,7 +101,7 @@ def expected_objects(code: Code) -> tuple[Objects, ...]:
 
 def parts_of(field: Field, objects: Objects) -> tuple[Field, ...] | None:
     """Return the members of a field that code accesses, the field itself for all; None for another type."""
-    if not any(_bare(ctype) in objects.types for ctype in (field.type, *field.underlying_types)):
+    if not any(bare_name(ctype) in objects.types for ctype in (field.type, *field.underlying_types)):
         return None
     named = tuple(member for member in field.members if member.name in objects.members)
     return named or (field,)
@@ -110,6 +110,6 @@ def parts_of(field: Field, objects: Objects) -> tuple[Field, ...] | None:
 _QUALIFIERS = re.compile(r"^(?:(?:const|volatile|struct|union|_Atomic) )+")
 
 
-def _bare(ctype: CType) -> str:
+def bare_name(ctype: CType) -> str:
     """Return the name of a type without `struct` and qualifiers; the spelling of a pointer is no name."""
     return _QUALIFIERS.sub("", ctype.left)

@@ -59,6 +59,27 @@ def _build_id(ctx: click.Context, param: click.Parameter, text: str | None) -> s
     return text
 
 
+def _fields(ctx: click.Context, param: click.Parameter, text: str | None) -> frozenset[str] | None:
+    from layoutlint.readers.profiles import samples
+
+    try:
+        return None if text is None else samples.check_fields(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
+
+
+def _symbol_addresses(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> tuple[tuple[str, int], ...]:
+    """Return symbols with their addresses."""
+    pairs = [text.rpartition("=") for text in texts]
+    wrong = next((text for text, pair in zip(texts, pairs, strict=True) if not pair[0]), None)
+    if wrong is not None:
+        raise click.BadParameter(f"{wrong!r} is not SYMBOL=ADDRESS", ctx, param)
+    addresses = _addresses(ctx, param, tuple(address for _, _, address in pairs))
+    return tuple((symbol, address) for (symbol, _, _), address in zip(pairs, addresses, strict=True))
+
+
 class EvidenceOptions(NamedTuple):
     """Options that only `evidence` has."""
 
@@ -72,6 +93,14 @@ class EvidenceOptions(NamedTuple):
     bases: tuple[int, ...] = option(
         "--base", multiple=True, metavar="ADDRESS", callback=_addresses,
         help="Set the address of an object, as in the profile.",
+    )  # fmt: skip
+    symbol_addresses: tuple[tuple[str, int], ...] = option(
+        "--base-of", multiple=True, metavar="SYMBOL=ADDRESS", callback=_symbol_addresses,
+        help="Set the address of a symbol of INPUT, as in the samples.",
+    )  # fmt: skip
+    fields: frozenset[str] | None = option(
+        "--fields", metavar="LIST", callback=_fields,
+        help="Name the columns of samples, as after `perf script -F`.",
     )  # fmt: skip
     build_id: str | None = option(
         "--build-id", metavar="HEX", callback=_build_id,
@@ -107,8 +136,8 @@ def evidence(
     """Compare a profile of perf with rules.
 
     The accesses of the profile are attributed to fields of structs. REPORT is text of `perf c2c report
-    --stdio`, of `perf report -s type,typeoff -n --stdio`, or of `perf annotate --data-type --stdio`; `-`
-    is standard input.
+    --stdio`, of `perf report -s type,typeoff -n --stdio`, of `perf annotate --data-type --stdio`, or of
+    `perf script` with the column addr; `-` is standard input.
 
     Exit status: 0 read, 1 what --fail-on names, 2 bad usage, 3 something was not read, or nothing was placed.
     """
@@ -126,7 +155,7 @@ def evidence(
         output_files.refuse_source(path)
     report = _run(flags, report_paths, own, placement, reading)
     saved = [path for name, path in files if name == "json"]
-    for name, path in files:
+    for name, path in files if report.reports else ():
         output_files.write_whole(path, _renderer(name, own, reading, saved, os.path.dirname(path))(report))
     terminal.write(_renderer(own.format_, own, reading, saved, "")(report))
     sys.stdout.flush()
@@ -149,7 +178,10 @@ def _run(
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     (path,), texts = standard_input.take_text((own.input_path,), own.rule_paths)
     options = _options(flags, own, placement, reading, texts)
-    request = run.Request(report_paths, path, own.struct, own.bases, own.build_id, frozenset(own.fail_on))
+    request = run.Request(
+        report_paths, path, own.struct, own.bases, own.symbol_addresses, own.fields, own.build_id,
+        frozenset(own.fail_on),
+    )  # fmt: skip
     return run.collect(request, packs, kernel_packs, options)
 
 

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutlint.judgement.evidence import EvidenceReport, FieldTouch, PlacedLine, StructEvidence
-from layoutlint.model.paths import are_in_other_elements, overlap
+from layoutlint.judgement.evidence import (
+    EvidenceReport,
+    FieldTouch,
+    PlacedLine,
+    StructEvidence,
+    accesses_of,
+    are_apart,
+)
+from layoutlint.model.paths import are_in_other_elements, is_within, overlap
 from layoutlint.model.record import Record, field
 from layoutlint.phrases import quantity
 
@@ -51,7 +58,8 @@ def draft_rules(report: EvidenceReport) -> list[Draft]:
     processor; or for fields that are only read.
     """
     builds = {each.path: each.build_note for each in report.reports if each.build != "same"}
-    drafts = [draft for each in report.structs for draft in _struct_drafts(each, builds)]
+    structs = [each for each in report.structs if each.struct.address is None]  # others are variables
+    drafts = [draft for each in structs for draft in _struct_drafts(each, builds)]
     return sorted(drafts, key=lambda draft: (not draft.written, -sum(draft.loads.values())))
 
 
@@ -66,6 +74,8 @@ def _struct_drafts(evidence: StructEvidence, builds: dict[str, str]) -> Iterator
         doubts = dict.fromkeys(_doubts(placed, builds))
         for written, read in _contended_pairs(placed):
             one, other = _distinct_parts(written.path, read.path)
+            if not _have_other_users(placed, one, other):
+                continue
             if frozenset((one, other)) in drafted and (one not in drafts or other not in drafts[one].loads):
                 continue  # the rule of the field that is written more often keeps them apart
             drafted.add(frozenset((one, other)))
@@ -107,6 +117,15 @@ def _contended_pairs(placed: PlacedLine) -> Iterator[tuple[FieldTouch, FieldTouc
                 yield written, read
 
 
+def _have_other_users(placed: PlacedLine, one: str, other: str) -> bool:
+    """Return whether two fields have different CPUs, or threads, on a line; also if these are not known."""
+    ours, theirs = (
+        accesses_of(touched.touch for touched in placed.fields if is_within(touched.path, path))
+        for path in (one, other)
+    )
+    return ours is None or theirs is None or are_apart(ours, theirs)
+
+
 def _fields_only_read(placed: PlacedLine, written: set[str]) -> dict[str, int]:
     """Return the members on a line that no line of the profile shows written, with the loads that took it."""
     loads: dict[str, int] = {}
@@ -138,5 +157,6 @@ def _doubts(placed: PlacedLine, builds: dict[str, str]) -> Iterator[str]:
         yield f"the report is an excerpt with {placed.covered:.0f} % of the samples"
     if placed.report in builds:
         yield f"the build of the profile is not verified: {builds[placed.report]}"
-    if max((touched.touch.cpus for touched in placed.fields), default=0) <= 1:
+    is_known = accesses_of(touched.touch for touched in placed.fields) is not None
+    if not is_known and max((touched.touch.cpus for touched in placed.fields), default=0) <= 1:
         yield "the report does not show which processors touch which field"

@@ -19,7 +19,9 @@ from layoutlint.judgement.evidence import (
     RefusedTouch,
     ReportSummary,
     RuleEvidence,
+    SampleSummary,
     SeenPair,
+    Sharing,
     State,
     StructEvidence,
     TypedCount,
@@ -27,7 +29,7 @@ from layoutlint.judgement.evidence import (
 )
 from layoutlint.model.json_object import Amount, JsonObject, Natural, Positive, one_of
 from layoutlint.model.structs import Aggregate
-from layoutlint.readers.profiles.records import Counts
+from layoutlint.readers.profiles.records import Counts, Thread
 from layoutlint.reports.json_values import document_text, file_and_line
 
 
@@ -79,7 +81,7 @@ class ReportJson(JsonObject, frozen=True):
 
     path: str
     """The report; `-` is standard input."""
-    formats: Sequence[Annotated[str, one_of("perf c2c", "perf report", "perf annotate")]]
+    formats: Sequence[Annotated[str, one_of("perf c2c", "perf report", "perf annotate", "perf script")]]
     """The formats of its tables."""
     captured: str | None
     """When the profile was recorded, as the report states it."""
@@ -97,6 +99,8 @@ class ReportJson(JsonObject, frozen=True):
     """The number of cache lines with offsets."""
     omitted_lines: Natural
     """The number of further cache lines that were read and not searched."""
+    samples: SampleSummary | None
+    """The samples of `perf script`. Null for other reports."""
 
 
 class EventJson(JsonObject, frozen=True):
@@ -133,6 +137,8 @@ class StructJson(JsonObject, frozen=True):
     """The struct's tag, or the typedef that names it."""
     aggregate: Aggregate
     """Which of the two it is."""
+    is_data: bool
+    """Whether it is no struct, but the variables in some sections, which are then its name and its fields."""
     size: Natural
     """The size of the struct."""
     file: str | None
@@ -163,6 +169,8 @@ class UnplacedJson(JsonObject, frozen=True):
     """The first places that may explain it."""
     total: Natural
     """The number of all such places."""
+    sharing: Sharing | None
+    """As for a line that is placed, with words of 4 bytes for fields."""
 
 
 class RuleJson(JsonObject, frozen=True):
@@ -229,6 +237,11 @@ class LineJson(JsonObject, frozen=True):
     identified_by: Identity
     """Why the line is one of this struct: the address of the object; code that accesses the types of its
     fields; or only that the struct was asked for."""
+    variable: str | None
+    """The variable of the input that is the object, with element and member. Null if it is in none."""
+    sharing: Sharing | None
+    """What is shared: `true`: a field that a CPU writes and another accesses, whatever the order of fields;
+    `false`: different ones; `both`; `none`. Null if the report does not tell."""
     other_places: Natural
     """The number of other places that explain the offsets less well."""
     code: Sequence[str]
@@ -295,11 +308,25 @@ class FieldJson(JsonObject, frozen=True):
     records: Natural | None
     """All sampled loads and stores. Null if the report does not count them."""
     written: bool
-    """Whether stores were sampled, even if their share rounds to none."""
+    """Whether stores or locked accesses were sampled, even if their share rounds to none."""
     read_modified: bool
     """Whether loads got the line from another cache, even if their share rounds to none."""
     cpus: Natural
-    """The most CPUs on which one place in the code accessed it."""
+    """The most CPUs on which one place in the code accessed it; of samples, all CPUs."""
+    loads: Natural | None
+    """All sampled loads. Null if the report does not count them."""
+    locked: Natural | None
+    """The accesses by locked instructions. Null if the report does not count them."""
+    mean_weight: Amount | None
+    """The mean weight of the loads. Null without weights."""
+    accessed_on: Sequence[Natural] | None
+    """The numbers of the CPUs that accessed it. Null if unknown."""
+    written_on: Sequence[Natural] | None
+    """The numbers of the CPUs that wrote it. Null if unknown."""
+    read_on: Sequence[Natural] | None
+    """The numbers of the CPUs that read it. Null if unknown."""
+    threads: Sequence[Thread] | None
+    """The threads that accessed it, at most 1,000. Null if unknown."""
     code: Sequence[CodeJson]
     """The first functions that accessed it."""
     report_lines: Sequence[Positive]
@@ -361,6 +388,7 @@ def _report(report: ReportSummary) -> ReportJson:
         snoops="peer" if report.is_peer else "hitm",
         lines=report.lines,
         omitted_lines=report.omitted,
+        samples=report.samples,
     )
 
 
@@ -389,6 +417,7 @@ def _struct(each: StructEvidence) -> StructJson:
     return StructJson(
         name=struct.name,
         aggregate=struct.aggregate,
+        is_data=struct.address is not None,
         size=(struct.bit_size or 0) // 8,
         **file_and_line(struct.source),
         lines=[_line(line) for line in each.lines],
@@ -410,6 +439,8 @@ def _line(line: PlacedLine) -> LineJson:
         object=f"{line.object_address:#x}",
         certainty=line.certainty,
         identified_by=line.identity,
+        variable=line.variable or None,
+        sharing=line.sharing,
         other_places=line.others,
         code=[code.symbol for code in line.met],
         contradicting_code=[code.symbol for code in line.unmet],
@@ -430,6 +461,13 @@ def _touch(field: FieldTouch) -> FieldJson:
         written=touch.has_stores,
         read_modified=touch.has_snoops,
         cpus=touch.cpus,
+        loads=touch.loads,
+        locked=touch.locked,
+        mean_weight=_share(touch.weight),
+        accessed_on=touch.uses.cpus,
+        written_on=touch.uses.written_on,
+        read_on=touch.uses.read_on,
+        threads=touch.uses.threads,
         code=[CodeJson(symbol=code.symbol, source=code.source or None) for code in touch.codes],
         report_lines=touch.lines,
     )
@@ -477,6 +515,7 @@ def _unplaced_line(line: UnplacedLine) -> UnplacedJson:
         reason=line.reason,
         places=line.options,
         total=line.total,
+        sharing=line.sharing,
     )
 
 

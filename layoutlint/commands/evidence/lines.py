@@ -18,6 +18,7 @@ from layoutlint.judgement.evidence import (
     PlacedLine,
     RefusedTouch,
     UnplacedLine,
+    sharing_of,
 )
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Source, Struct
@@ -103,15 +104,20 @@ def line_size_of(profile: Profile, default: int, stated: int | None) -> int:
 
 
 def place_by_address(
-    profile: Profile, line_size: int, kind: ObjectType, addresses: Sequence[int], result: LineResult
+    profile: Profile,
+    line_size: int,
+    kind: ObjectType,
+    addresses: Sequence[int],
+    result: LineResult,
+    variable: str = "",
 ) -> None:
-    """Place the lines of objects whose addresses are known."""
+    """Place the lines of objects whose addresses are known; `variable` names the only one."""
     for block in profile.blocks:
         for address in addresses:
             if address < block.address + line_size and block.address < address + kind.layout.size:
                 candidate = Candidate(block.address - address, True, True)
                 line = _place_line(profile.path, block, line_size, kind, candidate, ("given", "base"))
-                result.placed.append((kind, line))
+                result.placed.append((kind, replace(line, variable=variable)))
 
 
 _HIGH_KERNELS = ("x86_64", "aarch64", "riscv64", "powerpc64", "powerpc64le")
@@ -134,9 +140,8 @@ def place_by_offsets(
         if kinds and _is_outside(block, kinds):
             reason = "the address is one of a program, and the input is a kernel"
         if reason is not None:
-            result.unplaced.append(
-                UnplacedLine(profile.path, block.line, block.address, block.counts, reason)
-            )
+            other = UnplacedLine(profile.path, block.line, block.address, block.counts, reason)
+            result.unplaced.append(replace(other, sharing=sharing_of(block.touches)))
             continue
         matches: list[tuple[ObjectType, Candidate, int]] = []
         objections: list[tuple[ObjectType, Candidate, tuple[Code, ...]]] = []
@@ -272,7 +277,10 @@ def _unplaced_line(
         )
     else:
         reason = "no place explains all offsets"
-    return UnplacedLine(report, block.line, block.address, block.counts, reason, options, len(places))
+    sharing = sharing_of(block.touches)
+    return UnplacedLine(
+        report, block.line, block.address, block.counts, reason, options, len(places), sharing
+    )
 
 
 def _ambiguity(number: int, names_only: bool) -> str:

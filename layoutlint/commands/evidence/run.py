@@ -15,6 +15,7 @@ from layoutlint.commands.evidence.lines import (
     place_by_address,
     place_by_offsets,
 )
+from layoutlint.commands.evidence.objects import Variables, find_variables, place_objects, type_names
 from layoutlint.commands.evidence.types import TypeResult, names_of_types, place_types
 from layoutlint.errors import EXIT_FINDINGS, EXIT_KEPT, EXIT_UNKNOWN, ReadError, UsageError
 from layoutlint.geometry.access_masks import LARGEST
@@ -24,6 +25,7 @@ from layoutlint.judgement.evidence import (
     PlacedLine,
     ReportSummary,
     RuleEvidence,
+    SampleSummary,
     StructEvidence,
 )
 from layoutlint.judgement.finding import Finding
@@ -42,6 +44,7 @@ from layoutlint.phrases import quantity
 from layoutlint.readers.linux import version
 from layoutlint.readers.profiles.read import read
 from layoutlint.readers.profiles.records import Profile
+from layoutlint.readers.profiles.samples import COLUMNS, Samples, line_blocks
 
 _MOST_UNPLACED = 50
 """Lines without a place that are reported one by one; perf lists the hottest first."""
@@ -57,6 +60,10 @@ class Request(Record, frozen=True):
     """The struct that is looked for; None for those of rules, and all types of the profile."""
     bases: tuple[int, ...] = ()
     """The addresses of objects of the struct."""
+    symbol_addresses: tuple[tuple[str, int], ...] = ()
+    """Addresses of symbols of the input."""
+    fields: frozenset[str] | None = None
+    """The columns of samples; None tells them by their form."""
     build_id: str | None = None
     """The build id of the program that was profiled, if the user states it."""
     fail_on: frozenset[str] = frozenset()
@@ -68,7 +75,9 @@ def collect(
 ) -> EvidenceReport:
     """Read reports and the input, and return the evidence. Raises ReadError if the input cannot be read."""
     profiles, failures = _read_profiles(request)
-    judged, findings, unread = _judge(request, profiles, packs, kernel_packs, options)
+    notes: list[str] = []
+    variables = _find_variables(request, profiles, options, failures, notes)
+    judged, findings, unread = _judge(request, profiles, variables, packs, kernel_packs, options)
     reading = judged.reading
     failures += unread
     kinds = [
@@ -77,14 +86,17 @@ def collect(
     failures += _struct_failures(request, reading, kinds, options)
     lines, types = LineResult(), TypeResult()
     summaries = []
+    profiles = [_with_sampled_lines(each, variables[each.path], judged, options) for each in profiles]
     for profile in profiles:
         try:
             summaries.append(_summary(profile, reading, request))
-            _place_lines(profile, kinds, request, judged, options, lines)
+            own = variables[profile.path]
+            _place_lines(profile, kinds, request, judged, options, lines, own)
             place_types(profile, kinds, types)
         except ReadError as error:
             failures.append(Unread.of_error(error))
-    evidence = _group_by_struct(kinds, lines, types)
+    areas = [area for each in variables.values() for area in each.areas]
+    evidence = _group_by_struct([*kinds, *areas], lines, types)
     rules = tuple(rule_evidence(findings, evidence))
     against = tuple(dict.fromkeys(contradictions(evidence, judged.packs, reading, types.events)))
     if not failures and not any(each.lines or each.counts for each in evidence):
@@ -99,7 +111,7 @@ def collect(
         rules,
         against,
         tuple(failures),
-        (*lines.notes, *_notes(profiles, types)),
+        (*notes, *lines.notes, *_notes(profiles, types)),
         _exit_status(failures, rules, against, request, options),
     )
 
@@ -109,7 +121,8 @@ def _read_profiles(request: Request) -> tuple[list[Profile], list[Unread]]:
     failures: list[Unread] = []
     for path in dict.fromkeys(request.reports):
         try:
-            profiles.append(read(path, partial(_is_near, request.bases) if request.bases else None))
+            keep = partial(_is_near, request.bases) if request.bases else None
+            profiles.append(read(path, keep, request.fields))
         except ReadError as error:
             failures.append(Unread.of_error(error))
     return profiles, failures
@@ -120,15 +133,40 @@ def _is_near(bases: tuple[int, ...], address: int) -> bool:
     return any(base - _LONGEST_LINE < address < base + LARGEST for base in bases)
 
 
+def _find_variables(
+    request: Request,
+    profiles: list[Profile],
+    options: Options,
+    failures: list[Unread],
+    notes: list[str],
+) -> dict[str, Variables]:
+    """Return the touched variables for each report of samples; what contradicts the input is dropped."""
+    variables: dict[str, Variables] = {}
+    for profile in list(profiles):
+        try:
+            variables[profile.path] = find_variables(
+                profile, request.input, request.symbol_addresses, options.read, notes
+            )
+        except ReadError as error:
+            failures.append(Unread.of_error(error))
+            profiles.remove(profile)
+    return variables
+
+
 def _judge(
     request: Request,
     profiles: Sequence[Profile],
+    variables: dict[str, Variables],
     packs: tuple[Pack, ...],
     kernel_packs: tuple[Pack, ...],
     options: Options,
 ) -> tuple[JudgedInput, list[Finding], list[Unread]]:
     """Read the structs of rules and profiles from the input, and judge them."""
-    names = {name for profile in profiles for name in names_of_types(profile)}
+    names = {
+        name
+        for profile in profiles
+        for name in names_of_types(profile) | type_names(profile, variables[profile.path])
+    }
     names = {request.struct} if request.struct is not None else names
     options = replace(options, only=() if request.struct is None else (request.struct,))
     wanted = query.structs_to_read(packs, kernel_packs, {}, options)
@@ -173,7 +211,19 @@ def _summary(profile: Profile, reading: Reading, request: Request) -> ReportSumm
     build, note = _compare_builds(profile, reading, request)
     return ReportSummary(
         profile.path, profile.formats, profile.header, profile.listed, len(profile.blocks), profile.omitted,
-        profile.is_peer, build, note,
+        profile.is_peer, build, note, _sample_summary(profile),
+    )  # fmt: skip
+
+
+def _sample_summary(profile: Profile) -> SampleSummary | None:
+    samples = profile.samples
+    if samples is None:
+        return None
+    scanner = samples.scanner
+    undecoded = samples.undecoded if "data_src" in samples.columns else None
+    return SampleSummary(
+        [name for name in COLUMNS if name in samples.columns], scanner.samples, scanner.without_address,
+        undecoded, scanner.dropped, samples.lost,
     )  # fmt: skip
 
 
@@ -218,6 +268,19 @@ def _name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
+def _with_sampled_lines(
+    profile: Profile, variables: Variables, judged: JudgedInput, options: Options
+) -> Profile:
+    """Return a profile with the cache lines of its samples, if it has any."""
+    if profile.samples is None:
+        return profile
+    line_size = options.line_size or judged.reading.target.line_size
+    blocks, omitted = line_blocks(
+        profile.samples, line_size, lambda address: variables.find(address) is not None
+    )
+    return replace(profile, blocks=blocks, omitted=omitted)
+
+
 def _place_lines(
     profile: Profile,
     kinds: Sequence[ObjectType],
@@ -225,11 +288,13 @@ def _place_lines(
     judged: JudgedInput,
     options: Options,
     result: LineResult,
+    variables: Variables,
 ) -> None:
     """Place the cache lines of a profile; raises ReadError if its lines have another size."""
     if not profile.blocks:
         return
-    line_size = line_size_of(profile, judged.reading.target.line_size, options.line_size)
+    default = judged.reading.target.line_size
+    line_size = line_size_of(profile, default, options.line_size or (default if profile.samples else None))
     if request.bases:
         if len(kinds) > 1:
             number = f"{len(kinds)} structs of the input are called {request.struct}"
@@ -238,8 +303,13 @@ def _place_lines(
             _refuse_misaligned(kind, request.bases)
             place_by_address(profile, line_size, kind, request.bases, result)
         return
+    names = frozenset(_rule_structs(judged) if request.struct is None else (request.struct,))
+    others = place_objects(
+        profile, line_size, variables, kinds, names, result, names_only=request.struct is not None
+    )
+    profile = replace(profile, blocks=others)
     if request.struct is None:
-        named = {id(struct) for name in _rule_structs(judged) for struct in judged.structs.find(name)}
+        named = {id(struct) for name in names for struct in judged.structs.find(name)}
         kinds = [kind for kind in kinds if id(kind.struct) in named]
     place_by_offsets(profile, line_size, kinds, result, names_only=request.struct is None)
 
@@ -316,16 +386,44 @@ def _reason_for_no_line(profiles: Sequence[Profile]) -> str:
 
 def _notes(profiles: Sequence[Profile], types: TypeResult) -> Iterator[str]:
     for profile in profiles:
-        is_quiet = profile.blocks and not any(block.counts.contended_loads for block in profile.blocks)
-        if is_quiet:
+        has_hits = profile.samples is None or "data_src" in profile.samples.columns
+        is_quiet = has_hits and not any(block.counts.contended_loads for block in profile.blocks)
+        if is_quiet and profile.blocks:
             what = "peer snoop" if profile.is_peer else "HITM"
             yield f"{profile.path}: no line has a {what}, which is inconclusive: a recording can lack them"
         if profile.omitted:
             yield f"{profile.path}: {quantity(profile.omitted, 'more cache line')} not searched"
+        if profile.samples is not None:
+            yield from _notes_on_samples(profile.samples)
     for event in types.events:
         if event.role == "any" and event.placed:
             name = f"`{event.name}`" if event.name else "the event"
             yield f"{event.report}: {name} does not distinguish loads and stores"
+
+
+_COSTS = {
+    "data_src": "which are loads and stores, and which hit a modified line, is not known",
+    "cpu": "which CPUs touched a field is not known",
+    "weight": "the cost of loads is not known",
+}
+"""What a missing column of samples costs."""
+
+
+def _notes_on_samples(samples: Samples) -> Iterator[str]:
+    """Yield what the samples of a report do not tell."""
+    for column, cost in _COSTS.items():
+        if column not in samples.columns:
+            yield f"{samples.path}: without the column {column}, {cost}"
+    scanner = samples.scanner
+    if scanner.dropped:
+        yield (
+            f"{samples.path}: {quantity(scanner.dropped, 'sample')} of the least sampled addresses were "
+            "dropped, so that counts can be too low"
+        )
+    if not scanner.has_all_uses:
+        yield f"{samples.path}: too many threads used too many addresses, so that who used which is not known"
+    if samples.lost:
+        yield f"{samples.path}: perf lost {quantity(samples.lost, 'sample')}"
 
 
 def _exit_status(

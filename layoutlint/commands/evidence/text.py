@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from layoutlint.commands.evidence.drafts import draft_rules
 from layoutlint.judgement.evidence import (
@@ -12,6 +12,7 @@ from layoutlint.judgement.evidence import (
     PlacedLine,
     ReportSummary,
     RuleEvidence,
+    SampleSummary,
     SeenPair,
     StructEvidence,
     TypedCount,
@@ -21,6 +22,12 @@ from layoutlint.phrases import quantity
 from layoutlint.reports import styled
 from layoutlint.reports.styled import Line, line, paragraph
 
+_FEW_THREADS = 4
+_SHARING = {
+    "true": "true sharing: several CPUs use one field, which no order of fields avoids",
+    "false": "false sharing: a CPU writes one field, and others use other fields",
+    "both": "false sharing, and true sharing of a field that several CPUs use",
+}
 _FEW = 10
 """Rows of a list that are printed without --verbose."""
 _WHOLE = 99.0
@@ -48,9 +55,9 @@ def render(report: EvidenceReport, color: bool = False, width: int = 100, verbos
 
 def _lines(report: EvidenceReport, width: int, verbose: bool) -> Iterator[Line]:
     yield from _drafts(report, width)
-    peers = {each.path for each in report.reports if each.is_peer}
+    reports = {each.path: each for each in report.reports}
     for each in report.structs:
-        yield from _struct(each, report.events, peers, width, verbose)
+        yield from _struct(each, report.events, reports, width, verbose)
     yield from _rules(report.rules, width)
     if report.contradictions:
         yield line(("declared accesses that the profile contradicts", "bold"))
@@ -82,15 +89,20 @@ def _drafts(report: EvidenceReport, width: int) -> Iterator[Line]:
 
 
 def _struct(
-    each: StructEvidence, events: Sequence[EventSummary], peers: set[str], width: int, verbose: bool
+    each: StructEvidence,
+    events: Sequence[EventSummary],
+    reports: Mapping[str, ReportSummary],
+    width: int,
+    verbose: bool,
 ) -> Iterator[Line]:
     struct = each.struct
     source = f"  {struct.source}" if struct.source else ""
-    yield line((f"{struct.aggregate} {struct.name}", "bold"), (source, "cyan"))
+    what = struct.aggregate if struct.address is None else "variables in"
+    yield line((f"{what} {struct.name}", "bold"), (source, "cyan"))
     shown = each.lines if verbose else each.lines[:_FEW]
     for placed in shown:
         yield line()
-        yield from _line_rows(placed, placed.report in peers, width)
+        yield from _line_rows(placed, reports[placed.report], width, verbose)
     if len(each.lines) > len(shown):
         yield line(f"  {len(each.lines) - len(shown):,} more lines (--verbose)")
     numbers = sorted({count.event for count in each.counts} | {event for event, _ in each.refused})
@@ -106,22 +118,27 @@ def _struct(
     yield line()
 
 
-def _line_rows(placed: PlacedLine, is_peer: bool, width: int) -> Iterator[Line]:
+def _line_rows(placed: PlacedLine, report: ReportSummary, width: int, verbose: bool) -> Iterator[Line]:
     counts = placed.counts
-    snoops = "peer snoop" if is_peer else "HITM"
+    snoops = "peer snoop" if report.is_peer else "HITM"
     what = f"{counts.remote:,} remote and {counts.local:,} local {snoops}s"
-    yield line(
-        f"  line {placed.address:#x}: {what}, {quantity(counts.stores, 'store')}",
-        (f"  {placed.report}:{placed.line}", "cyan"),
-    )
+    what += f", {quantity(counts.stores, 'store')}"
+    if not _has_sources(report):
+        what = quantity(sum(each.touch.records or 0 for each in placed.fields), "sample")
+    yield line(f"  line {placed.address:#x}: {what}", (f"  {placed.report}:{placed.line}", "cyan"))
     last = placed.shift + placed.line_size - 1
     place = f"bytes {placed.shift}..{last} of an object at base {placed.base}: {_certainty(placed)}"
     identity = "" if placed.certainty == "given" else f"; {_identity(placed)}"
     yield from paragraph("  ", place + identity, width)
+    if placed.sharing is not None and placed.sharing != "none":
+        yield from paragraph("  ", _SHARING[placed.sharing], width, "yellow")
     names = f"    {'offset':>6}  {'size':>4}  {snoops + 's':>11}  {'stores':>7}  {'records':>7}  CPUs  field"
     yield line((names, "dim"))
     for field in placed.fields:
-        yield _touch_row(field, placed.report)
+        yield _touch_row(field, placed.report, _has_sources(report))
+        users = _users(field, verbose)
+        if users:
+            yield from paragraph(" " * 49, users, max(width, 100), "dim")
     if placed.covered < _WHOLE:
         yield line(
             (f"    the report has rows for {placed.covered:.2f} % of the samples: it is an excerpt", "yellow")
@@ -137,7 +154,47 @@ def _line_rows(placed: PlacedLine, is_peer: bool, width: int) -> Iterator[Line]:
         )
 
 
+def _has_sources(report: ReportSummary) -> bool:
+    """Return whether a report tells loads and stores."""
+    return report.samples is None or "data_src" in report.samples.columns
+
+
+def _users(field: FieldTouch, verbose: bool) -> str:
+    """Return who used a field, as far as samples tell."""
+    uses = field.touch.uses
+    parts = []
+    if uses.written_on or uses.read_on:
+        parts += [f"written on {_cpus(uses.written_on)}"] if uses.written_on else []
+        parts += [f"read on {_cpus(uses.read_on)}"] if uses.read_on else []
+    elif uses.cpus:
+        parts.append(f"on {_cpus(uses.cpus)}")
+    if uses.threads:
+        shown = uses.threads if verbose else uses.threads[:_FEW_THREADS]
+        names = ", ".join(f"{each.name}/{each.number}" if each.name else str(each.number) for each in shown)
+        hidden = len(uses.threads) - len(shown)
+        parts.append(f"by {names}" + (f" and {quantity(hidden, 'more thread')}" if hidden else ""))
+    if field.touch.locked:
+        parts.append(f"{field.touch.locked:,} locked")
+    if field.touch.weight is not None:
+        parts.append(f"mean weight {field.touch.weight:,.0f}")
+    return "; ".join(parts)
+
+
+def _cpus(numbers: Sequence[int] | None) -> str:
+    """Return CPUs as ranges, as Linux prints them."""
+    ranges: list[list[int]] = []
+    for number in numbers or ():
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    text = ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+    return f"CPU{'s' if len(numbers or ()) > 1 else ''} {text}"
+
+
 def _certainty(placed: PlacedLine) -> str:
+    if placed.variable:
+        return f"the variable `{placed.variable}`"
     if placed.certainty == "given":
         return "the address is given"
     offsets = quantity(placed.offsets, "offset")
@@ -157,7 +214,7 @@ def _identity(placed: PlacedLine) -> str:
     return f"{text} ({', '.join(names[:3])})" if placed.identity == "code" else text
 
 
-def _touch_row(field: FieldTouch, report: str) -> Line:
+def _touch_row(field: FieldTouch, report: str, has_sources: bool) -> Line:
     touch = field.touch
     records = "??" if touch.records is None else f"{touch.records:,}"
     names = list(dict.fromkeys(code.symbol for code in touch.codes))
@@ -165,10 +222,12 @@ def _touch_row(field: FieldTouch, report: str) -> Line:
     at = "" if field.at == field.offset else f" (byte {field.at})"
     size = "??" if field.size is None else str(field.size)
     places = f"{report}:{touch.lines[0]}" + (f"..{touch.lines[-1]}" if touch.lines[1:] else "")
-    loads = _rounded_count(touch.counts.contended_loads, touch.has_snoops)
+    loads = _rounded_count(touch.counts.contended_loads, touch.has_snoops) if has_sources else "??"
+    is_rounded = touch.has_stores and not touch.locked
+    stores = _rounded_count(touch.counts.stores, is_rounded) if has_sources else "??"
     return line(
         f"    {field.offset:>6}  {size:>4}  {loads:>11}  "
-        f"{_rounded_count(touch.counts.stores, touch.has_stores):>7}  {records:>7}  {touch.cpus:>4}  "
+        f"{stores:>7}  {records:>7}  {touch.cpus:>4}  "
         f"{field.path}{at}",
         (codes, "dim"),
         (f"  {places}", "cyan"),
@@ -234,6 +293,8 @@ def _unplaced_lines(lines: Sequence[UnplacedLine], further: int, verbose: bool) 
     for each in shown:
         counts = f"{each.counts.contended_loads:,} contended loads, {quantity(each.counts.stores, 'store')}"
         yield line(f"  {each.address:#x}: {counts}", (f"  {each.report}:{each.line}", "cyan"))
+        if each.sharing is not None and each.sharing != "none":
+            yield line((f"    {_SHARING[each.sharing]}", "yellow"))
         yield line(f"    {each.reason}")
         for option in each.options[: None if verbose else 4]:
             yield line(f"      {option.struct} at base {option.base}, from byte {option.shift}")
@@ -253,6 +314,7 @@ def _reports(reports: Sequence[ReportSummary], events: Sequence[EventSummary], w
     for each in reports:
         captured = f", recorded {each.header.captured}" if each.header.captured else ""
         lines = f", {quantity(each.lines, 'cache line')}" if "perf c2c" in each.formats else ""
+        lines += _sample_counts(each.samples) if each.samples is not None else ""
         yield line(f"  {each.path}: {', '.join(each.formats)}{lines}{captured}")
         note = f"build: {each.build}" + (f" ({each.build_note})" if each.build_note else "")
         yield from paragraph("    ", note, width)
@@ -260,6 +322,18 @@ def _reports(reports: Sequence[ReportSummary], events: Sequence[EventSummary], w
             if event.report == each.path:
                 yield from paragraph("    ", _summary(event), width)
     yield line()
+
+
+def _sample_counts(samples: SampleSummary) -> str:
+    numbers = {
+        "without an address": samples.without_address,
+        "neither load nor store": samples.undecoded or 0,
+        "dropped": samples.dropped,
+        "lost": samples.lost,
+    }
+    parts = [f"{number:,} {what}" for what, number in numbers.items() if number]
+    text = f", {quantity(samples.total, 'sample')} of {','.join(samples.columns)}"
+    return text + (f" ({', '.join(parts)})" if parts else "")
 
 
 def _summary(event: EventSummary) -> str:

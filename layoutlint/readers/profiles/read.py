@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from layoutlint.errors import ReadError
 from layoutlint.model.record import Record, field
-from layoutlint.readers.profiles import annotated_types, c2c, type_report
+from layoutlint.readers.profiles import annotated_types, c2c, samples, type_report
 from layoutlint.readers.profiles.records import Format, Profile, ReportHeader
-from layoutlint.readers.profiles.report_text import COMMANDS, lines
+from layoutlint.readers.profiles.report_text import COMMANDS, lines_of, open_report
 
 _FACT = re.compile(r"^#\s*(captured on|os release|perf version)\s*:\s*(.+?)\s*$")
 _BUILD_ID = re.compile(r"^(?:#\s*build[- ]?id\s*:?\s*)?([0-9a-fA-F]{16,64})(?:\s+(\S.*?))?\s*$")
@@ -44,24 +44,31 @@ class HeaderBuilder(Record):
         return ReportHeader(build_ids=tuple(self.build_ids), **self.facts)
 
 
-def read(path: str, keep: Callable[[int], bool] | None = None) -> Profile:
+def read(
+    path: str, keep: Callable[[int], bool] | None = None, columns: frozenset[str] | None = None
+) -> Profile:
     """Return the facts of a report; raises ReadError with the line.
 
-    `keep` returns whether the cache line at an address is needed; None keeps all.
+    `keep` returns whether the cache line at an address is needed; None keeps all. `columns` are those of
+    samples; None tells them by their form.
     """
     header = HeaderBuilder()
     lines_table = c2c.Parser(path, keep or (lambda address: True))
     types_table = type_report.Parser(path)
     annotated = annotated_types.Parser(path)
-    for number, text in lines(path):
-        if header.take(number, text):
-            continue
-        if (annotated.types and not annotated.types[-1].is_done) or "Annotate" in text or "total" in text:
-            annotated.take(number, text)
-        if "Samples: " in text or types_table.events or "Data Type" in text:
-            types_table.take(number, text)
-        if not types_table.is_used:
-            lines_table.take(number, text)
+    with open_report(path) as file:
+        for number, text in lines_of(file, path):
+            if header.take(number, text):
+                continue
+            if columns is not None or samples.is_start(text):
+                found = samples.read(file, path, (number, text), columns, header.take)
+                return Profile(path, ("perf script",), header.header(), samples=found)
+            if (annotated.types and not annotated.types[-1].is_done) or "Annotate" in text or "total" in text:
+                annotated.take(number, text)
+            if "Samples: " in text or types_table.events or "Data Type" in text:
+                types_table.take(number, text)
+            if not types_table.is_used:
+                lines_table.take(number, text)
     blocks, events = lines_table.finish(), (*types_table.finish(), *annotated.finish())
     used: tuple[tuple[bool, Format], ...] = (
         (lines_table.is_used, "perf c2c"),

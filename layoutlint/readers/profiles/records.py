@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from layoutlint.model.json_object import JsonObject, Natural
 from layoutlint.model.record import Record
+
+if TYPE_CHECKING:
+    from layoutlint.readers.profiles.samples import Samples
 
 Role = Literal["load", "store", "any"]
 """What an event counts: loads, stores, or both without a distinction."""
@@ -67,6 +70,30 @@ class Code(Record, frozen=True):
     """Whether it is code of the kernel."""
 
 
+class Thread(JsonObject, frozen=True, rename={"number": "tid", "writes": "written", "reads": "read"}):
+    """A thread that accessed a field."""
+
+    number: Natural
+    """Its number (`tid`)."""
+    name: str
+    """Its command, at its first sample; empty without the column `comm`."""
+    writes: bool | None
+    """Whether it wrote the field. Null without the column `data_src`."""
+    reads: bool | None
+    """Whether it read the field. Null without the column `data_src`."""
+
+
+class Uses(Record, frozen=True):
+    """Where samples of one address were taken; None if it is not known. CPUs are in ascending order."""
+
+    cpus: tuple[int, ...] | None = None
+    written_on: tuple[int, ...] | None = None
+    """The CPUs with stores or locked accesses."""
+    read_on: tuple[int, ...] | None = None
+    """The CPUs with loads."""
+    threads: tuple[Thread, ...] | None = None
+
+
 class Touch(Record, frozen=True):
     """All rows of a report on one offset of a cache line."""
 
@@ -84,6 +111,13 @@ class Touch(Record, frozen=True):
     codes: tuple[Code, ...]
     """The first different ones."""
     lines: tuple[int, ...]
+    loads: int | None = None
+    """All loads; None if the report does not count them."""
+    locked: int | None = None
+    """Loads and stores by locked instructions; None if the report does not count them."""
+    weight: float | None = None
+    """The mean weight of the loads; None without weights."""
+    uses: Uses = Uses()
 
 
 class LineBlock(Record, frozen=True):
@@ -145,7 +179,22 @@ class EventProfile(Record, frozen=True):
     """What shares are parts of: the event, or the type in a report that prints one type after the other."""
 
 
-Format = Literal["perf c2c", "perf report", "perf annotate"]
+class Mapping(Record, frozen=True):
+    """A part of a file in memory, as perf recorded it; numbers in bytes."""
+
+    process: int
+    """-1 for the kernel."""
+    start: int
+    size: int
+    offset: int
+    """Of the part in the file; for the kernel the address of the symbol behind `]` in its name."""
+    access: str
+    """As in /proc/PID/maps: `r-xp`."""
+    file: str
+    line: int
+
+
+Format = Literal["perf c2c", "perf report", "perf annotate", "perf script"]
 
 
 class Profile(Record, frozen=True):
@@ -166,4 +215,6 @@ class Profile(Record, frozen=True):
     is_peer: bool = False
     """Whether `Counts.remote` and `local` are peer snoops, not HITMs."""
     events: tuple[EventProfile, ...] = ()
+    samples: Samples | None = None
+    """Of a report of samples, of which the reader of the report makes cache lines of a size."""
     notes: tuple[str, ...] = ()

@@ -56,25 +56,30 @@ def lines(path: str) -> Iterator[tuple[int, str]]:
 
     A regular file is read piece by piece. `-` is standard input.
     """
-    with _open(path) as file:
-        head = file.peek(4096) if isinstance(file, io.BufferedReader) else b""
-        _refuse_other_formats(path, head)
-        number = 0
-        while True:
-            data = file.readline(_LONGEST + 1)
-            if not data:
-                break
-            number += 1
-            if len(data) > _LONGEST:
-                raise ReadError(Source(path, number), f"the line is longer than {_LONGEST:,} bytes")
-            if b"\0" in data:
-                raise ReadError(Source(path, number), "has bytes of value 0: it is not text")
-            yield number, _clean(data.decode("utf-8", "backslashreplace"))
-        if not number:
-            raise ReadError(path, "the file is empty")
+    with open_report(path) as file:
+        yield from lines_of(file, path)
 
 
-def _open(path: str) -> BinaryIO:
+def lines_of(file: BinaryIO, path: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of an open report as `lines` does; between two, the file is at the next one."""
+    head = file.peek(4096) if isinstance(file, io.BufferedReader) else b""
+    _refuse_other_formats(path, head)
+    number = 0
+    while True:
+        data = file.readline(_LONGEST + 1)
+        if not data:
+            break
+        number += 1
+        if len(data) > _LONGEST:
+            raise ReadError(Source(path, number), f"the line is longer than {_LONGEST:,} bytes")
+        if b"\0" in data:
+            raise ReadError(Source(path, number), "has bytes of value 0: it is not text")
+        yield number, _clean(data.decode("utf-8", "backslashreplace"))
+    if not number:
+        raise ReadError(path, "the file is empty")
+
+
+def open_report(path: str) -> BinaryIO:
     """Open a file, or read a whole pipe; raises ReadError."""
     try:
         if files.is_folder(path):
