@@ -117,8 +117,8 @@ class Scanner:
         self,
         columns: Columns,
         decode: Callable[[int | bytes], int],
-        most_addresses: int = 1 << 18,
-        most_uses: int = 1 << 21,
+        most_addresses: int = 1 << 17,
+        most_uses: int = 1 << 20,
     ) -> None:
         self.columns = columns
         self.line = 0

@@ -25,8 +25,8 @@ _PARTS = ("symoff", "dso")
 _PIECE = 1 << 20
 _LONGEST = 1 << 16
 _MOST_MAPPINGS = 100_000
-_MOST_BLOCKS = 20_000
-"""Cache lines that are kept, the most contended ones."""
+_MOST_WANTED, _MOST_OTHERS = 5_000, 2_000
+"""Cache lines that are kept with wanted addresses, and without: the most contended ones."""
 _MOST_THREADS = 1_000
 
 _EVENT = "PERF_RECORD_"
@@ -286,18 +286,20 @@ def line_blocks(
 ) -> tuple[tuple[LineBlock, ...], int]:
     """Return the cache lines of samples, the most contended ones first, and the number of all others.
 
-    Those with a wanted address are all kept.
+    Of those with a wanted address more are kept.
     """
     lines: dict[int, list[int]] = {}
     for entry, address in enumerate(samples.addresses()):
         lines.setdefault(address - address % line_size, []).append(entry)
     ordered = sorted(lines.items(), key=lambda item: _heat(samples.scanner, item[1]), reverse=True)
     addresses = samples.scanner.addresses.keys
-    kept = [
-        (address, entries)
-        for number, (address, entries) in enumerate(ordered)
-        if number < _MOST_BLOCKS or any(is_wanted(addresses[entry]) for entry in entries)
-    ]
+    left = {True: _MOST_WANTED, False: _MOST_OTHERS}
+    kept = []
+    for address, entries in ordered:
+        is_own = any(is_wanted(addresses[entry]) for entry in entries)
+        left[is_own] -= 1
+        if left[is_own] >= 0:
+            kept.append((address, entries))
     uses = _uses(samples, {entry for _, entries in kept for entry in entries})
     names = _codes(samples.scanner)
     blocks = []
