@@ -22,8 +22,9 @@ from layoutlint.reports import FORMATS
 from tests.commands import test_diff_uses, test_generic_uses
 from tests.commands.measure.sample import COMPARED, REFUSED, SWEPT
 from tests.commands.survey import sample as survey_sample
-from tests.harness import json_schemas, repository
+from tests.harness import json_schemas, perf_samples, repository
 from tests.harness.command import ROOT, run
+from tests.harness.perf_samples import Access
 from tests.harness.tools import fault, need
 from tests.readers.btf.btf_blob import ARRAY, FWD, INT, STRUCT, VAR, Strings, blob, record
 from tests.reports import sample
@@ -264,6 +265,7 @@ RARE = {
     "containers": {("structs[].containers[].arrays[].stride", True)},
     "evidence": {
         ("inputs[].build_id", False), ("reports[].build_note", True), ("contradictions[].declared_at", True),
+        ("structs[].lines[].variable", False),
     },
     "history": {("builds[].version", False)},
     "infer": {("notes[].file", True), ("notes[].line", True)},
@@ -282,6 +284,8 @@ FILES = {
     "expired.h": "struct s { long a; /* layoutlint: ignore[apart-s] until 2020-01-01 known */ long z; };",
     "accepted.toml": 'schema = "layoutlint/baseline/1"\naccept = [{ rule = "gone", struct = "gone", outcome = "broken" }]\n',
     "ring.h": RING, "ring.toml": RING_RULES, "lines.txt": RECORDED + LINES,
+    "samples.txt": perf_samples.text([Access("store", 0x1000, 1), Access("local", 0x1008, 2), Access("locked", 0x1000, 2)]),
+    "addresses.txt": perf_samples.text([Access("load", 0x1000, 1)], ("tid", "time", "event", "addr")),
     "few-lines.txt": LINES[: LINES.index("         100.00%")],
     "old-lines.txt": LINES.replace("records", ""), "annotated.txt": ANNOTATED,
     "stores.txt": samples("mem-stores", SAMPLES, "1.00%  9  struct ring  struct ring +0 (head)",
@@ -350,6 +354,8 @@ RUNS = {
         ("evidence", "old-lines.txt", "--in", "ring.h", "--struct", "ring", "--base", "0x1000"),
         ("evidence", "lines.txt", "--in", "btf", "--struct", "gapped", "--base", "0x1000"),
         ("evidence", "stores.txt", "loads.txt", "annotated.txt", "--in", "ring.h", "--rules", "ring.toml"),
+        ("evidence", "samples.txt", "addresses.txt", "--in", "ring.h", "--struct", "ring", "--base", "0x1000"),
+        ("evidence", "samples.txt", "--in", "ring.h"),
         ("evidence", "store-shares.txt", "load-shares.txt", "--in", "ring.h", "--rules", "ring.toml"),
     ],
     "accesses": [("accesses", "database.json")],

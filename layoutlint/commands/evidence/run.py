@@ -43,8 +43,8 @@ from layoutlint.model.structs import Source, Struct
 from layoutlint.phrases import quantity
 from layoutlint.readers.linux import version
 from layoutlint.readers.profiles.read import read
-from layoutlint.readers.profiles.records import Profile
-from layoutlint.readers.profiles.samples import COLUMNS, Samples, line_blocks
+from layoutlint.readers.profiles.records import Profile, Samples
+from layoutlint.readers.profiles.samples import COLUMNS, line_blocks
 
 _MOST_UNPLACED = 50
 """Lines without a place that are reported one by one; perf lists the hottest first."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from layoutlint.model.json_object import JsonObject, Natural
-from layoutlint.model.record import Record
-
-if TYPE_CHECKING:
-    from layoutlint.readers.profiles.samples import Samples
+from layoutlint.model.record import Record, field
+from layoutlint.readers.profiles import sample_scan
+from layoutlint.readers.profiles.sample_scan import Scanner
 
 Role = Literal["load", "store", "any"]
 """What an event counts: loads, stores, or both without a distinction."""
@@ -192,6 +191,31 @@ class Mapping(Record, frozen=True):
     """As in /proc/PID/maps: `r-xp`."""
     file: str
     line: int
+
+
+class Samples(Record):
+    """The samples of one report, by address of data."""
+
+    path: str
+    columns: frozenset[str]
+    scanner: Scanner
+    first_line: int = 0
+    """The line of the first sample."""
+    mappings: list[Mapping] = field(default_factory=list)
+    lost: int = 0
+    """Samples that perf states as lost."""
+
+    @property
+    def undecoded(self) -> int:
+        """The samples whose data source states neither a load nor a store."""
+        counts, width = self.scanner.counts, sample_scan.WIDTH
+        return sum(
+            counts[entry * width + sample_scan.OTHERS] for entry in range(self.scanner.addresses.count)
+        )
+
+    def addresses(self) -> list[int]:
+        """Return all addresses, in the order of their first samples."""
+        return list(self.scanner.addresses.keys[: self.scanner.addresses.count])
 
 
 Format = Literal["perf c2c", "perf report", "perf annotate", "perf script"]

@@ -12,10 +12,18 @@ from itertools import product
 from typing import BinaryIO
 
 from layoutlint.errors import ReadError
-from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Source
 from layoutlint.readers.profiles import sample_scan
-from layoutlint.readers.profiles.records import Code, Counts, LineBlock, Mapping, Thread, Touch, Uses
+from layoutlint.readers.profiles.records import (
+    Code,
+    Counts,
+    LineBlock,
+    Mapping,
+    Samples,
+    Thread,
+    Touch,
+    Uses,
+)
 from layoutlint.readers.profiles.sample_scan import Columns, Scanner
 
 COLUMNS = ("comm", "pid", "tid", "cpu", "time", "period", "event", "addr", "data_src", "weight", "ip", "sym")
@@ -102,31 +110,6 @@ def check_fields(names: str) -> frozenset[str]:
     if "sym" in every and "ip" not in every:
         raise ValueError("the column sym is read behind ip only")
     return every - frozenset(_PARTS)
-
-
-class Samples(Record):
-    """The samples of one report, by address of data."""
-
-    path: str
-    columns: frozenset[str]
-    scanner: Scanner
-    first_line: int = 0
-    """The line of the first sample."""
-    mappings: list[Mapping] = field(default_factory=list)
-    lost: int = 0
-    """Samples that perf states as lost."""
-
-    @property
-    def undecoded(self) -> int:
-        """The samples whose data source states neither a load nor a store."""
-        counts, width = self.scanner.counts, sample_scan.WIDTH
-        return sum(
-            counts[entry * width + sample_scan.OTHERS] for entry in range(self.scanner.addresses.count)
-        )
-
-    def addresses(self) -> list[int]:
-        """Return all addresses, in the order of their first samples."""
-        return list(self.scanner.addresses.keys[: self.scanner.addresses.count])
 
 
 def is_start(text: str) -> bool:

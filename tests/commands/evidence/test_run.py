@@ -273,7 +273,7 @@ def collect(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     def text(report: Profile, reading: Reading, more: dict[str, object], unread: tuple[Unread, ...] = (), **options: object) -> str:
         """All that a run returns, without the structs of the input."""
         read = Inputs([reading] if reading.structs else [], list(unread), Surroundings())
-        monkeypatch.setattr(evidence, "read", lambda path, is_near: report)
+        monkeypatch.setattr(evidence, "read", lambda path, *_: report)
         monkeypatch.setattr(evidence, "read_inputs", lambda *_: read)
         monkeypatch.setattr(evidence, "missing_name_hint", lambda *_: " (no hint)")
         request = evidence.Request((report.path,), reading.path, **more)  # type: ignore[arg-type]
@@ -315,7 +315,7 @@ def test_accesses_of_a_struct_without_the_declared_field(collect):
 @pytest.mark.parametrize(("distance", "is_near"), [(-256, False), (-255, True), (0, True), (access_masks.LARGEST - 1, True), (access_masks.LARGEST, False)])
 def test_lines_near_an_object_are_read(distance, is_near, monkeypatch):
     asked = []
-    monkeypatch.setattr(evidence, "read", lambda path, near: asked.append(near(LINE + distance)) or profile())
+    monkeypatch.setattr(evidence, "read", lambda path, near, _: asked.append(near(LINE + distance)) or profile())
     monkeypatch.setattr(evidence, "read_inputs", lambda *_: Inputs([VMLINUX], [], Surroundings()))
     evidence.collect(evidence.Request(("c2c.txt", "c2c.txt"), "vmlinux", "box", (LINE,)), (), (), Options())
     assert asked == [is_near]
