@@ -5,6 +5,7 @@ Every limit is an upper one on layoutlint's share of another tool's figure: "eig
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,9 +19,10 @@ from tools.bench.process import Command
 
 FINDINGS = (0, 1)
 """Exit statuses of a `check` that did its work."""
-JOBS = RULED, EVERY, TWO, ONE, AROUND, BTF, HEADERS, SMALL, MANY, FOLDER, START = (
+JOBS = RULED, EVERY, TWO, ONE, AROUND, BTF, HEADERS, SMALL, MANY, FOLDER, SAMPLES, START = (
     "structs of the rules", "every struct", "two kernels", "one struct", "what embeds a struct", "from BTF", "from a header",
-    f"{sources.SMALL} small units", f"{sources.MANY} units", "a folder of a kernel", "start-up",
+    f"{sources.SMALL} small units", f"{sources.MANY} units", "a folder of a kernel", f"{sources.SAMPLES:,} samples",
+    "start-up",
 )  # fmt: skip
 WITHOUT_KERNEL = (SMALL, MANY)
 """The jobs that need no kernel, and no tool that has to be built."""
@@ -90,13 +92,15 @@ LIMITS = (
     Limit("check-generic", "infer-many", "cpu", 1.1, "at most 1.1 times"),
     Limit("infer-folder", "parse-folder", "cpu", 0.45, "at most 0.45 times"),
     Limit("infer-unit", "parse-unit", "resident", 1.2, "at most 1.2 times"),
+    Limit("evidence", "mawk", "cpu", 3, "at most 3 times"),
+    Limit("evidence", None, "resident", 200, "within 200 MB"),
     Limit("version", None, "wall", 0.12, "within 0.12 s"),
 )
 
 
 def cases(inputs: Inputs) -> tuple[Case, ...]:
     """All cases, in the order in which a round runs them."""
-    found = (*_dwarf(inputs), *_two_kernels(inputs), *_btf(inputs), *_headers(), *small(), *_folder(), *_start_up())
+    found = (*_dwarf(inputs), *_two_kernels(inputs), *_btf(inputs), *_headers(), *small(), *_folder(), *_samples(), *_start_up())
     return tuple(sorted(found, key=lambda case: JOBS.index(case.job)))
 
 
@@ -278,6 +282,27 @@ def _infer_kernel(path: str) -> Command:
 def _parse_kernel(path: str) -> Command:
     tree, build = kernels.fetch("source"), kernels.fetch("headers")
     return _parse_units(peers.home() / "sources", (str(tree / path),), (f"O={build}",))
+
+
+def _samples() -> tuple[Case, ...]:
+    folder = peers.home() / "sources" / "samples"
+    return (
+        Case("evidence", "layoutlint", "evidence samples.txt", SAMPLES, lambda: _evidence(folder)),
+        Case("mawk", "mawk", "{n[$6]++}", SAMPLES, lambda: _mawk(folder)),
+    )
+
+
+def _evidence(folder: Path) -> Command:
+    samples = sources.samples(folder)
+    base = f"shards={sources.SAMPLED:#x}"
+    return layoutlint("evidence", samples.name, "--in", "shards", "--base-of", base, shows="struct shard", folder=folder)
+
+
+def _mawk(folder: Path) -> Command:
+    if shutil.which("mawk") is None:
+        raise peers.Unavailable("mawk is not installed")
+    samples = sources.samples(folder)
+    return Command(("mawk", "{n[$6]++} END {for (k in n) print k, n[k]}", samples.name), folder=folder)
 
 
 def _start_up() -> tuple[Case, ...]:

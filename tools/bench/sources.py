@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import subprocess
 from pathlib import Path
 
 from layoutlint.model.reading import ReadOptions
 from layoutlint.sources.bodies import sources
+from tests.harness.perf_samples import SOURCES, Access, line
 from tests.harness.repository import commit, git
 
 SYSTEM_HEADERS = ["stdio", "stdlib", "string", "errno", "fcntl", "unistd", "signal", "pthread", "time", "math", "limits", "stdint", "stddef", "ctype", "assert", "inttypes", "locale", "setjmp", "stdarg", "sys/types", "sys/stat", "sys/socket", "sys/time", "sys/mman", "sys/wait", "netinet/in", "arpa/inet", "netdb", "poll", "dirent"]
 SMALL, MANY, REACHED = 24, 150, 10
 """The units of the two projects, and those of the second that read the header which changes."""
+SAMPLES, SAMPLED = 10_000_000, 0x555555558000
+"""The number of samples of `perf script`, and the address of the variable that most of them are in."""
+_REPEATED, _SHARDS = 100, 512
 _HEADERS = 40
 _STRUCTS = 10
 HEADER = """\
@@ -36,6 +42,11 @@ struct pool { struct queue *first; int count; };
 
 extern struct queue queue;
 """
+SHARDS = f"""\
+struct shard {{ long head, tail; int owner, waiters; char *name; long counts[4]; }} __attribute__((aligned(64)));
+struct shard shards[{_SHARDS}];
+int main(void) {{ return (int)shards[0].head; }}
+"""
 RULES = '[[rule]]\nid = "{0}-apart"\nstruct = "{0}"\nkind = "separate"\nfields = [["{1}"], ["{2}"]]\nwhy = "one thread writes each"\n'
 
 
@@ -44,6 +55,32 @@ def small_units(folder: Path) -> Path:
     includes = "".join(f"#include <{name}.h>\n" for name in SYSTEM_HEADERS)
     text = "struct s{0} {{ int a; long b; pthread_mutex_t lock; }};\nvoid f{0}(struct s{0} *p) {{ pthread_mutex_lock(&p->lock); p->b = p->a++; }}\n"
     return _project(folder, {f"u{number}.c": includes + text.format(number) for number in range(SMALL)})
+
+
+def samples(folder: Path) -> Path:
+    """Make a program, and samples of its variables and of other memory by many threads; return their file."""
+    file = folder / "samples.txt"
+    if file.exists():
+        return file
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "shards.c").write_text(SHARDS)
+    subprocess.run(["gcc", "-g", "-o", "shards", "shards.c"], cwd=folder, check=True)
+    chance = random.Random(1)
+    lines = []
+    for number in range(SAMPLES // _REPEATED):
+        address = chance.choice((SAMPLED, SAMPLED, 0x7FFFF0000000)) + 8 * chance.randrange(_SHARDS * 8)
+        cpu = chance.randrange(64)
+        access = Access(
+            chance.choice(list(SOURCES)), address, cpu, 1000 + cpu + 64 * chance.randrange(2), "worker",
+            chance.choice(("push", "pop", "steal")), 0x401000 + 4 * chance.randrange(900), chance.randrange(30, 900),
+        )  # fmt: skip
+        lines.append(line(number, access))
+    part = folder / "part.txt"
+    with part.open("w") as output:
+        for _ in range(_REPEATED):
+            output.write("".join(lines))
+    part.rename(file)
+    return file
 
 
 def many_units(folder: Path) -> Path:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import perf_samples
+from tests.harness import interpreted, perf_samples
 from tests.harness.command import run
 from tests.harness.perf_samples import COLUMNS, Access
 from tests.harness.tools import need
@@ -275,3 +275,11 @@ def test_real_page_faults(tmp_path):
     samples = built.write(subprocess.run(script, check=True, capture_output=True, text=True).stdout)
     found = {each for each in offsets_of(evidence(built, samples)) if each[0] == "page"}
     assert found == {(*key, at) for key, at in built.at.items() if key[0] == "page"}
+
+
+def test_an_interpreted_scanner_finds_the_same(pie):
+    samples = pie.write(pie.mapping + perf_samples.text(pie.accesses() * 20))
+    words = ("evidence", samples, "--in", "program", "--format", "json")
+    done = [ways(*words, cwd=pie.folder) for ways in (run, interpreted.run)]
+    assert [each.returncode for each in done] == [0, 0]
+    assert done[0].stdout == done[1].stdout
