@@ -103,7 +103,7 @@ def find_variables(
             "--show-mmap-events, or state an address with --base-of"
         )
         return Variables()
-    touched = _touched(samples.addresses(), symbols, biases)
+    touched = _variables_at(samples.addresses(), symbols, biases)
     if not touched:
         return Variables(biases)
     # a dot of a name (`count.3`) would begin a member, and `?` stands for any sign
@@ -151,7 +151,9 @@ def _biases(image: Image, profile: Profile, bases: Sequence[tuple[str, int]]) ->
     return tuple(mapped)
 
 
-def _touched(addresses: Iterable[int], symbols: Sequence[Symbol], biases: tuple[int, ...]) -> set[Symbol]:
+def _variables_at(
+    addresses: Iterable[int], symbols: Sequence[Symbol], biases: tuple[int, ...]
+) -> set[Symbol]:
     """Return the variables with some addresses; of several that begin at one byte the largest."""
     largest: dict[int, Symbol] = {}
     for symbol in symbols:
@@ -224,11 +226,16 @@ def _objects_on_line(
 
 
 def _kind_of(each: Object, kinds: Sequence[ObjectType]) -> ObjectType | None:
-    """Return the struct of an object; None if the input has none, or several, of its name and size."""
+    """Return the struct of an object; None if the input has none, or several, of its name and size.
+
+    A variable is larger than its struct if this ends with a flexible array.
+    """
+    named = [kind for kind in kinds if any(kind.struct.matches(name) for name in each.names)]
     fitting = [
         kind
-        for kind in kinds
-        if kind.layout.size == each.size and any(kind.struct.matches(name) for name in each.names)
+        for kind in named
+        if kind.layout.size == each.size
+        or (kind.layout.size < each.size and kind.layout.open_end is not None)
     ]
     return fitting[0] if len(fitting) == 1 else None
 

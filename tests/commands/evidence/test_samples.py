@@ -26,6 +26,7 @@ struct ring rings[3];
 static struct { char name[64]; struct hits hits; } state __attribute__((aligned(64)));
 struct gate gate;
 int first, second;
+struct tail { long count; char text[]; } ended = { 1, "12345678901234567890" };
 struct page { char bytes[4096]; } __attribute__((aligned(4096)));
 struct page pages[2], alone;
 #define SHOW(type, object, path) printf("%p %s %s %s\n", (void *)&(object).path, #type, #object, #path)
@@ -37,6 +38,7 @@ int main(void) {
             fputs(line, stdout);
     SHOW(ring, rings[1], head); SHOW(ring, rings[1], tail); SHOW(ring, rings[2], size);
     SHOW(hits, state.hits, own); SHOW(hits, state.hits, other); SHOW(hits, state.hits, total[2]);
+    SHOW(tail, ended, count);
     SHOW(gate, gate, lock); SHOW(gate, gate, waiting); SHOW(gate, gate, value);
     alone.bytes[77] = pages[1].bytes[4000] = 1; pages[0].bytes[1] = 2;
     SHOW(page, alone, bytes[77]); SHOW(page, pages[1], bytes[4000]); SHOW(page, pages[0], bytes[1]);
@@ -210,7 +212,7 @@ def test_a_program_at_an_unknown_address_has_lines_only(pie):
     assert {each["sharing"] for each in document["unplaced"]} == {"true", "false"}
 
 
-def _changed(lines: list[str], number: int, old: str, new: str) -> str:
+def _with_change(lines: list[str], number: int, old: str, new: str) -> str:
     assert old in lines[number - 1]
     return "".join((*lines[: number - 1], lines[number - 1].replace(old, new), *lines[number:]))
 
@@ -219,15 +221,15 @@ def _bad(built: Built) -> Iterable[tuple[str, str, str]]:
     lines = (built.mapping + perf_samples.text(built.accesses())).splitlines(True)
     head = f"{built.at['ring', 'rings[1]', 'head']:x}"
     yield "a cut line", "".join(lines[:6]) + lines[6][:70], "samples.txt:7: the line is cut off"
-    yield "a line without its end", _changed(lines, 4, lines[3][60:], "\n"), "samples.txt:4: the line is cut off"
-    yield "a negative address", _changed(lines, 5, f" {head}", f"-{head}"), f"samples.txt:5: the address -{head} is negative"
-    yield "the last address", _changed(lines, 5, head, "f" * 16), "samples.txt:5: the address ffffffffffffffff is 2^64-1"
-    yield "a longer address", _changed(lines, 5, head, "1" * 17), "samples.txt:5: the address 11111111111111111 has more than 64 bits"
-    yield "another notation", _changed(lines, 5, head, f"0x{head}"), f"samples.txt:5: the address 0x{head} begins with 0x"
-    yield "a weight with a unit", _changed(lines, 5, " 100 ", " 100ns "), "samples.txt:5: the line is cut off, or has other columns"
+    yield "a line without its end", _with_change(lines, 4, lines[3][60:], "\n"), "samples.txt:4: the line is cut off"
+    yield "a negative address", _with_change(lines, 5, f" {head}", f"-{head}"), f"samples.txt:5: the address -{head} is negative"
+    yield "the last address", _with_change(lines, 5, head, "f" * 16), "samples.txt:5: the address ffffffffffffffff is 2^64-1"
+    yield "a longer address", _with_change(lines, 5, head, "1" * 17), "samples.txt:5: the address 11111111111111111 has more than 64 bits"
+    yield "another notation", _with_change(lines, 5, head, f"0x{head}"), f"samples.txt:5: the address 0x{head} begins with 0x"
+    yield "a weight with a unit", _with_change(lines, 5, " 100 ", " 100ns "), "samples.txt:5: the line is cut off, or has other columns"
     yield "a call chain", "".join([*lines[:5], "\t          401136 work+0x6\n", *lines[5:]]), "samples.txt:6: is a call chain"
     yield "a table of perf c2c", "".join([*lines, "      0  99  0  0  0  0x1000\n"]), f"samples.txt:{len(lines) + 1}: the line is cut off"
-    yield "another build", _changed(lines, 1, "@ 0x1000", "@ 0x71000"), "samples.txt:1: maps byte 0x71000"
+    yield "another build", _with_change(lines, 1, "@ 0x1000", "@ 0x71000"), "samples.txt:1: maps byte 0x71000"
     yield "a build id", "12" * 20 + f" {built.path}\n" + "".join(lines), "samples.txt:1: " + f"{built.path} is build 1212"
 
 
