@@ -13,6 +13,8 @@ from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
 from layoutlint.readers.profiles.records import Code, Counts, Format, ReportHeader, Role, Touch
 
+LEAST_STORES = 0.05
+"""A field with a smaller part of the stores to a line is not the one that takes the line away."""
 Certainty = Literal["given", "unique", "likely"]
 """How the place of an object on a line is known: stated by the user; the only place that explains all
 offsets; or the only one of several in which offsets start fields, and code is at the types it accesses."""

@@ -16,12 +16,13 @@ from layoutlint.model.structs import Field, Struct, Unstated
 from layoutlint.phrases import quantity
 from layoutlint.sources import order_uses
 from layoutlint.suggestion.builds import ArrangedSubject
+from layoutlint.suggestion.contention import Contention
 from layoutlint.suggestion.orders.arrangement import Arrangement, arrange
 from layoutlint.suggestion.orders.limits import Limit
-from layoutlint.suggestion.orders.problem import Aim, OrderTask, task_of_one
+from layoutlint.suggestion.orders.problem import Aim, ContendedPair, OrderTask, task_of_one
 from layoutlint.suggestion.orders.reasons import reasons
 from layoutlint.suggestion.orders.result import Alternative, RuleOutcome
-from layoutlint.suggestion.rules import Ruled, member_of, rules_of, storage_of
+from layoutlint.suggestion.rules import Ruled, member_of, member_of_path, rules_of, storage_of
 from layoutlint.suggestion.solving import moves_of, solve
 from layoutlint.suggestion.task import task_of
 
@@ -60,24 +61,37 @@ class Budget:
 
 
 def alternatives(
-    each: ArrangedSubject, core: Collection[str], budget: Budget, is_forced: bool
+    each: ArrangedSubject,
+    core: Collection[str],
+    budget: Budget,
+    is_forced: bool,
+    contention: Contention | None = None,
 ) -> tuple[Alternative, ...]:
     """Return the orders that keep all rules with more alignment or padding; smallest first.
 
     The struct is aligned to a line, or a member of a rule that is not kept, or several if one does not help;
     or an array is added. Members of rules in the `core`, which contradict one another, come first. A struct
-    in containers stays as it is: they would change with it. Raises KeyboardInterrupt if a person ends the
-    search.
+    in containers stays as it is: they would change with it. With `contention`, those with less of it than
+    that, the least first, also by members of its pairs. Raises KeyboardInterrupt if a person ends the search.
     """
     if any(one.is_embedded for one in each.ruled):
         return ()
     options = each.subject.options
     line = options.line_size or each.arrangement.struct.target.line_size
-    trial = _Trial(each, is_forced, line, frozenset(core), budget)
+    trial = _Trial(each, is_forced, line, frozenset(core), budget, contention)
     orders = [*trial.with_one_aligned(), *trial.with_padding()]
     if all(alternative.padding for alternative in orders):
         orders += trial.with_several_aligned()
-    return tuple(sorted(orders, key=lambda one: (one.size, len(one.moves), one.aligned)))
+    return tuple(sorted(orders, key=_badness))
+
+
+def _badness(one: Alternative) -> tuple[object, ...]:
+    return _remains_of(one.contention), one.size, len(one.moves), one.aligned
+
+
+def _remains_of(contention: Contention | None) -> float:
+    """Return what an order leaves of contention, on average over all placements."""
+    return 0.0 if contention is None else contention.after
 
 
 def _align(arrangement: Arrangement, units: Sequence[int], line: int) -> Arrangement:
@@ -150,6 +164,8 @@ class _Trial(Record, frozen=True):
     line: int
     core: frozenset[str]
     budget: Budget
+    contention: Contention | None
+    """What the best order without additions leaves; None if it is not to be less."""
 
     @property
     def _candidates(self) -> list[int]:
@@ -160,6 +176,9 @@ class _Trial(Record, frozen=True):
         for is_core in (False, True):
             own = (one for one in broken if (one.rule.id in self.core) == is_core)
             paths |= {member_of(place): is_core for one in own for place in one.before.evidence}
+        for pair in self.contention.pairs if self.contention else ():
+            if pair.after:
+                paths |= dict.fromkeys(map(member_of_path, (pair.written, pair.other)), True)
         fields = arrangement.struct.fields
         named = [
             number
@@ -241,7 +260,9 @@ class _Trial(Record, frozen=True):
         if ruled is None:
             return
         build, candidate = task_of(arrangement, ruled)
-        task = task_of_one(replace(build, limits=limits), _AIMS).with_taste(self.each.taste)
+        pairs = self.each.contended_pairs(arrangement.declared)
+        aims: tuple[Aim, ...] = ("contention", *_AIMS) if pairs else _AIMS
+        task = task_of_one(replace(build, limits=limits, pairs=pairs), aims).with_taste(self.each.taste)
         task = _without_move_of(padding, task)
         solution, after = solve(task, [[candidate]], effort, explains=False)
         self.budget.take(solution.effort)
@@ -249,20 +270,31 @@ class _Trial(Record, frozen=True):
             raise KeyboardInterrupt
         if not solution.order:
             return
-        pairs = zip(self.each.ruled, after[0][0], strict=True)
-        outcomes = tuple(RuleOutcome(one.rule, one.before, verdict) for one, verdict in pairs)
+        judged = zip(self.each.ruled, after[0][0], strict=True)
+        outcomes = tuple(RuleOutcome(one.rule, one.before, verdict) for one, verdict in judged)
         if any(outcome.after.outcome is not Outcome.KEPT for outcome in outcomes):
             return
         names, new = order_uses.member_names(arrangement.struct), arrangement.lay_out_flat(solution.order)
         moves = moves_of(task.order, solution.order, reasons(task, solution.order))
+        left = self._compare(pairs, new)
+        if self.contention is not None and _remains_of(left) >= self.contention.after:
+            return
         one = Alternative(
             aligned, padding, self.line, tuple(names[at] for at in arrangement.field_order(solution.order)),
             tuple(move for move in moves if move.member != padding),
             new, outcomes, solution.state,
-            _allocation(ruled, self.each.arrangement.declared), _allocation(ruled, new),
+            _allocation(ruled, self.each.arrangement.declared), _allocation(ruled, new), left,
         )  # fmt: skip
         if self.is_forced or not self._is_forbidden(one):
             yield one
+
+    def _compare(self, pairs: Sequence[ContendedPair], new: Struct) -> Contention | None:
+        """Return what a changed struct leaves of contention; `pairs` are at its placements."""
+        if self.each.measured is None:
+            return None
+        old = self.each.arrangement.declared
+        before = self.each.contended_pairs(old)
+        return self.each.measured.compare(before, old, pairs, new)
 
     def _rules_on(self, struct: Struct) -> list[Ruled] | None:
         """Return the rules on a changed struct; None if they are not those on the struct as it is."""

@@ -16,6 +16,7 @@ from layoutlint.model.build import Build
 from layoutlint.model.declared import Member
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.record import Record, replace
+from layoutlint.model.storage import EMBEDDED
 from layoutlint.model.structs import Field, Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.randstruct import randomisation
@@ -23,6 +24,7 @@ from layoutlint.randstruct.randomisation import DeclaredStruct
 from layoutlint.randstruct.variants import Way
 from layoutlint.readers import inputs
 from layoutlint.readers.clang import members
+from layoutlint.suggestion.contention import Measured, measured_contention
 from layoutlint.suggestion.orders.arrangement import (
     Arrangement,
     Opened,
@@ -31,7 +33,7 @@ from layoutlint.suggestion.orders.arrangement import (
     join_declarations,
 )
 from layoutlint.suggestion.orders.demands import MOST_LINES
-from layoutlint.suggestion.orders.problem import Aim, BuildTask
+from layoutlint.suggestion.orders.problem import Aim, BuildTask, ContendedPair
 from layoutlint.suggestion.orders.taste import KnownMember
 from layoutlint.suggestion.rules import Ruled, declared_accesses, declared_paths, rules_of
 from layoutlint.suggestion.task import BuildCandidate, task_of
@@ -57,7 +59,9 @@ class Request(Record, frozen=True):
     alternative: int = 0
     """The number of the alternative that is chosen if no order keeps the rules, from 1; 0 for none."""
     most_moves: int = 0
-    """The most declarations that may move for the smallest size; 0 for no limit."""
+    """The most declarations that may move for the smallest size, or the least contention; 0 for no limit."""
+    evidence: tuple[str, ...] = ()
+    """The files with saved evidence whose contention is to be least."""
 
 
 class Refused(Exception):
@@ -86,6 +90,8 @@ class ArrangedSubject(Record, frozen=True):
     notes: tuple[str, ...]
     names: tuple[str, ...]
     """The names of the fields; what is the same member in several builds has one name."""
+    measured: Measured | None = None
+    """The contention that profiles measured; None without evidence."""
 
     @property
     def taste(self) -> dict[str, KnownMember]:
@@ -104,7 +110,17 @@ class ArrangedSubject(Record, frozen=True):
         task, candidate = task_of(self.arrangement, self.ruled)
         if "lines" in aims:
             task = _with_paths(task, self.subject, needs_paths)
-        return task, candidate
+        return replace(task, pairs=self.contended_pairs(self.arrangement.declared)), candidate
+
+    def contended_pairs(self, struct: Struct) -> tuple[ContendedPair, ...]:
+        """Return the pairs of fields that contend, at all placements of the struct, which can be changed."""
+        if self.measured is None:
+            return ()
+        options, packs = self.subject.options, self.subject.input_struct.judged.packs
+        stated = (pack.storage(struct) for pack in packs)
+        storage = next((each for each in stated if each is not None and each.word != EMBEDDED), None)
+        where = placements(Layout(struct), options.line_size, options.min_align, storage)
+        return self.measured.contended_pairs(struct, where)
 
 
 def read_subject(
@@ -283,8 +299,12 @@ def arranged_subject(
     around = surroundings_of(
         subject.input_struct, arrangement, request.sources, keeps_padding, subject.options
     )
+    measured = None
+    if request.evidence:
+        measured = measured_contention(request.evidence, subject.input_struct.struct)
+        notes = (*notes, *measured.doubts)
     return ArrangedSubject(
-        subject, arrangement, tuple(others), tuple(ruled), around, (*notes, *around.notes), names
+        subject, arrangement, tuple(others), tuple(ruled), around, (*notes, *around.notes), names, measured
     )
 
 

@@ -16,6 +16,7 @@ from layoutlint.phrases import first_few
 from layoutlint.sources import order_uses
 from layoutlint.sources.order_uses import LookedAt
 from layoutlint.suggestion.builds import ArrangedSubject, Request
+from layoutlint.suggestion.contention import Contention
 from layoutlint.suggestion.orders.common_order import CommonOrder
 from layoutlint.suggestion.orders.problem import BuildTask, OrderTask, Solution
 from layoutlint.suggestion.orders.reasons import reasons
@@ -77,7 +78,7 @@ def _key(each: ArrangedSubject, task: BuildTask) -> object:
         arrangement.units, arrangement.grain, arrangement.last, arrangement.align, arrangement.top.nesting,
     )  # fmt: skip
     rules = [(one.rule.id, one.before.outcome) for one in each.ruled]
-    demands = (task.classes, task.paths, task.bases, task.line, each.around.limits)
+    demands = (task.classes, task.paths, task.bases, task.line, task.pairs, each.around.limits)
     return shape, arrangement.struct.fields, each.names, rules, demands
 
 
@@ -219,11 +220,24 @@ class JointSearch(Record, frozen=True):
                 for group in task.order.groups
             )
             facts["aims"] = tuple(_aims(task, solution))
-            facts["steps"] = tuple((step.moves, step.size) for step in solution.steps)
+            is_contended = task.aims[0] == "contention"
+            facts["steps"] = tuple(
+                (step.moves, step.size, step.value if is_contended else None) for step in solution.steps
+            )
+            facts["contention"] = self._contention(task, solution.order)
             facts["is_forced"] = request.is_forced
             parts = self._parts(task, solution, after)
         builds = [each.subject.build for each in self.arranged]
         return _merge_builds(self.label, status, parts, builds, facts)
+
+    def _contention(self, task: OrderTask, order: tuple[int, ...]) -> Contention | None:
+        """Return what an order leaves of the contention; None without evidence, which is of one build."""
+        first, build = self.arranged[0], task.builds[0]
+        if first.measured is None:
+            return None
+        structs = (first.arrangement.lay_out(units) for units in (task.order.declared_order(), order))
+        old, new = structs
+        return first.measured.compare(build.pairs, old, build.pairs, new)
 
     @property
     def _progress(self) -> Progress:

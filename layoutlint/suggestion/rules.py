@@ -147,7 +147,12 @@ def declared_accesses(input_struct: InputStruct, options: Options) -> dict[str, 
 
 def member_of(place: Place) -> str:
     """Return the member that a field is, or is a part of, by its name in the struct."""
-    return place.path.split(".")[0].split("[")[0]
+    return member_of_path(place.path)
+
+
+def member_of_path(path: str) -> str:
+    """Return the member that a path leads to, or into."""
+    return path.split(".")[0].split("[")[0]
 
 
 def _declared_uses(input_struct: InputStruct, options: Options) -> Iterator[tuple[Place, Access]]:

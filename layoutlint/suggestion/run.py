@@ -55,6 +55,12 @@ def best_order(subjects: Sequence[Subject], label: str, request: Request) -> Sug
         return _refusal(subjects[0], label, str(error))
     if result.status == "infeasible" or (result.status == "unknown" and search.has_rules):
         result = _with_alternatives(search, result, request)
+    elif result.status in ("optimal", "feasible") and result.contention and result.contention.after > 0:
+        split = search  # what is added is added to a member
+        if search.has_declarations:
+            split = _joint_search(subjects, label, request, splits=True)
+        result = _with_alternatives(split, result, request)
+        search = split if request.alternative else search
     if note := _unopened_note(result, request):
         result = replace(result, notes=(*result.notes, note))
     if note := _first_note(result, request):
@@ -127,7 +133,7 @@ def _choose(result: Suggestion, number: int) -> Suggestion:
     aims = (Aimed("moves", 0, len(one.moves), 0), Aimed("size", before, one.size, 0))
     return replace(
         result, status=one.status, new=one.new, order=one.order, moves=one.moves, aims=aims, rules=one.rules,
-        core=(), alternatives=(), refusals=(), reason="", chosen=one,
+        core=(), alternatives=(), refusals=(), reason="", chosen=one, contention=one.contention,
     )  # fmt: skip
 
 
@@ -176,8 +182,9 @@ def _with_alternatives(search: JointSearch, result: Suggestion, request: Request
     if len(search.arranged) > 1:
         return replace(result, notes=(*result.notes, _NO_CHOICE))
     budget, core = Budget(request.effort), [rule.id for rule in result.core]
+    contention = result.contention if result.status in ("optimal", "feasible") else None
     try:
-        found = alternatives(search.arranged[0], core, budget, request.is_forced)
+        found = alternatives(search.arranged[0], core, budget, request.is_forced, contention)
     except KeyboardInterrupt:
         return replace(result, notes=(*result.notes, "alignment and padding were not tried to the end"))
     notes = result.notes

@@ -21,7 +21,7 @@ from layoutlint.suggestion.orders.problem import (
 from layoutlint.suggestion.orders.result import Move
 from layoutlint.suggestion.task import BuildCandidate
 
-_FEW: dict[Aim, int] = {"moves": 16, "size": 30}
+_FEW: dict[Aim, int] = {"contention": 16, "moves": 16, "size": 30}
 """The most units for which the solver looks for better orders than those that moves lead to, by the aim."""
 _TRUSTED = 3
 """The most moves of an order which moves lead to that the solver rarely makes fewer."""
@@ -114,7 +114,7 @@ def _find_few(task: OrderTask, effort: float, goes_on: bool, progress: Progress)
     """Return what few moves lead to, by the first aim."""
     if task.aims[0] == "moves":
         return few_moves.solve(task, effort, progress)
-    if task.aims[0] == "size":
+    if task.aims[0] in ("contention", "size"):
         return few_moves.shrink(task, effort, progress, goes_on)
     return Solution("unknown")
 
@@ -161,7 +161,7 @@ def _take_step(task: OrderTask, solution: Solution) -> Solution:
     if not task.most_moves or not solution.order or solution.steps[-1:] == tuple(within[-1:]):
         return solution
     order = (within or list(solution.steps[:1]))[-1].order
-    bounds: dict[Aim, int] = {each.aim: each.bound for each in solution.reached if each.aim == "size"}
+    bounds: dict[Aim, int] = {each.aim: each.bound for each in solution.reached[:1]}
     bounds["moves"] = 0
     step = few_moves.solution_at(task, order, bounds)
     return replace(step, steps=solution.steps, is_interrupted=solution.is_interrupted)
@@ -175,10 +175,11 @@ def _is_better(one: Solution, other: Solution) -> bool:
 
 def _with_steps(task: OrderTask, solution: Solution, few: Solution) -> Solution:
     """Return a solution with the steps to it, if the size was to be least."""
-    if task.aims[0] != "size" or not solution.order or not few.steps:
+    if not solution.order or not few.steps:
         return solution
-    last = Step(task.order.count_moves(solution.order), task.value("size", solution.order), solution.order)
-    steps = (step for step in few.steps if step.moves < last.moves and step.size > last.size)
+    moves, size, value = (task.value(aim, solution.order) for aim in ("moves", "size", task.aims[0]))
+    last = Step(moves, size, solution.order, value)
+    steps = (step for step in few.steps if step.moves < last.moves and step.value > last.value)
     return replace(solution, steps=(*steps, last))
 
 

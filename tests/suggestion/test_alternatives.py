@@ -43,7 +43,7 @@ class Tried(_Trial, frozen=True):
 
 def trial(units: tuple[int, ...], helping: Sequence[object], line: int = 64, align: int = 8) -> Tried:
     each = SimpleNamespace(arrangement=SimpleNamespace(align=align))
-    return Tried(each, False, line, frozenset(), Budget(4.0), frozenset(helping), [], units)  # type: ignore[arg-type]
+    return Tried(each, False, line, frozenset(), Budget(4.0), None, frozenset(helping), [], units)  # type: ignore[arg-type]
 
 
 def test_the_struct_and_each_member_are_aligned_in_turn():
@@ -180,7 +180,7 @@ CANDIDATES = [
 @pytest.mark.parametrize(("rules", "arrangement", "expected"), CANDIDATES)
 def test_members_that_can_be_aligned(rules, arrangement, expected):
     each = SimpleNamespace(arrangement=arrangement, ruled=rules)
-    assert _Trial(each, False, 64, frozenset(("pq",)), Budget(4.0))._candidates == expected  # type: ignore[arg-type]
+    assert _Trial(each, False, 64, frozenset(("pq",)), Budget(4.0), None)._candidates == expected  # type: ignore[arg-type]
 
 
 def use(scope: Scope, place: str = "anywhere", members: tuple[str, ...] = (), **more: object) -> OrderUse:
@@ -231,7 +231,7 @@ def test_what_uses_forbid(uses, order, offsets, padding, expected):
     each = SimpleNamespace(names=tuple("abc"), arrangement=arrangement, around=SimpleNamespace(search=SimpleNamespace(uses=uses)))
     new = struct("box", 128, *(member(name, at, 8) for name, at in zip(order, offsets, strict=True)))
     one = Alternative((), padding, 64, tuple(order), (), new, (), "optimal", "", "")
-    assert _Trial(each, False, 64, frozenset(), Budget(4.0))._is_forbidden(one) is expected  # type: ignore[arg-type]
+    assert _Trial(each, False, 64, frozenset(), Budget(4.0), None)._is_forbidden(one) is expected  # type: ignore[arg-type]
 
 
 def test_a_new_member_moves_for_nothing():

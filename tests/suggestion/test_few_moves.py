@@ -198,7 +198,7 @@ STEPS = [
 def test_the_sizes_that_fewer_moves_reach(tmp_path, words, size, moves):
     (tmp_path / "q.h").write_text(f"struct q {{\n{HOLES.replace('; ', ';' + chr(10))}\n}};\n")
     made = json.loads(run("suggest", "q.h", "q", "--smallest", *words, "--no-packs", "--format", "json", cwd=tmp_path).stdout)
-    assert made["steps"] == [{"moves": at, "size": 64 - 8 * at} for at in range(4)]
+    assert made["steps"] == [{"moves": at, "size": 64 - 8 * at, "contention": None} for at in range(4)]
     assert (made["size"], made["aims"][1]["after"]) == ([64, size], moves)
     text = run("suggest", "q.h", "q", "--smallest", *words, "--no-packs", cwd=tmp_path).stdout
     least = " (the least possible)"
@@ -209,7 +209,7 @@ def test_moves_are_for_the_smallest(tmp_path):
     (tmp_path / "q.h").write_text("struct q { char a; long b; };\n")
     made = run("suggest", "q.h", "q", "--moves", "1", "--no-packs", cwd=tmp_path)
     assert made.returncode == 2
-    assert "--moves limits the moves of --smallest" in made.stderr
+    assert "--moves limits --smallest and --evidence" in made.stderr
 
 
 PURPOSES = [

@@ -60,7 +60,7 @@ def outcome(rule: Rule, *paths: str, after: Outcome = Outcome.KEPT, of: Struct =
 
 def suggestion(result: Suggestion, request: Request = MOVES, has_rules: bool = False, arranged: tuple[str, ...] = ("one",), others: tuple[Alternative, ...] = (), steps: int = 1) -> Suggestion:
     """The suggestion of a search that ends with a result; `steps` is in how many its alternatives take a tenth of the effort."""
-    def take(each: str, core: list[str], budget: Budget, is_forced: bool) -> tuple[Alternative, ...]:
+    def take(each: str, core: list[str], budget: Budget, is_forced: bool, _: object) -> tuple[Alternative, ...]:
         assert (each, core, is_forced) == ("one", [rule.id for rule in result.core], request.is_forced)
         for number in range(steps):
             budget.take(budget.allot(0.1, f"step {number}"))

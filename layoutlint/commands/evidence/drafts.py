@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutlint.judgement.evidence import (
+    LEAST_STORES,
     EvidenceReport,
     FieldTouch,
     PlacedLine,
@@ -16,8 +17,6 @@ from layoutlint.model.paths import are_in_other_elements, is_within, overlap
 from layoutlint.model.record import Record, field
 from layoutlint.phrases import quantity
 
-_LEAST_SHARE = 0.05
-"""A field with a smaller part of the stores to a line is not the one that takes the line away."""
 _WHOLE = 99.0
 _LEAST_TOGETHER = 2
 
@@ -108,7 +107,7 @@ def _contended_pairs(placed: PlacedLine) -> Iterator[tuple[FieldTouch, FieldTouc
     writers = [
         touched
         for touched in placed.fields
-        if touched.touch.has_stores and touched.touch.counts.stores >= _LEAST_SHARE * stores
+        if touched.touch.has_stores and touched.touch.counts.stores >= LEAST_STORES * stores
     ]
     for written in sorted(writers, key=lambda each: -each.touch.counts.stores):
         for read in placed.fields:

@@ -66,11 +66,16 @@ class SuggestOptions(NamedTuple):
         "--optimize", type=click.Choice(["moves", "lines"]), default="moves", show_default=True,
         help="After the rules: move few members, or touch few lines.",
     )  # fmt: skip
+    evidence: tuple[str, ...] = option(
+        "--evidence", multiple=True, metavar="FILE",
+        help="Minimise the contention that `layoutlint evidence --format json` saved.",
+    )  # fmt: skip
     smallest: bool = option(
         "--smallest", is_flag=True, help="Minimise the size; without STRUCT, list all structs."
     )
     most_moves: int | None = option(
-        "--moves", type=WholeNumber(1), metavar="N", help="With --smallest: move at most N declarations."
+        "--moves", type=WholeNumber(1), metavar="N",
+        help="With --smallest or --evidence: move at most N declarations.",
     )
     globs: tuple[str, ...] = option(
         "--struct", multiple=True, metavar="GLOB", callback=strip_keywords,
@@ -142,7 +147,8 @@ def suggest(
     terminal.complain(*file_changes.finish_interrupted())
     question = _question(words, own)
     outputs = parse_outputs(own.outputs, own.format_, FORMATS, "patch=0001.patch")
-    output_files.refuse((name for _, name in outputs), (*question.paths, *own.rule_paths, *own.sources))
+    read = (*question.paths, *own.rule_paths, *own.sources, *own.evidence)
+    output_files.refuse((name for _, name in outputs), read)
     for _, name in outputs:
         output_files.refuse_source(name)
     results = _run(flags, question, own, placement, reading)
@@ -185,8 +191,12 @@ def _encode(text: str) -> bytes:
 def _refuse_combinations(own: SuggestOptions) -> None:
     if own.smallest and own.optimize == "lines":
         raise click.UsageError("--smallest and --optimize lines are different aims: choose one")
-    if own.most_moves and not own.smallest:
-        raise click.UsageError("--moves limits the moves of --smallest: the fewest are found without it")
+    if own.evidence and (own.smallest or own.optimize == "lines"):
+        raise click.UsageError("--evidence is an aim, as --smallest and --optimize lines are: choose one")
+    if own.evidence and own.matrix_path is not None:
+        raise click.UsageError("--evidence is of one build: leave --matrix out")
+    if own.most_moves and not (own.smallest or own.evidence):
+        raise click.UsageError("--moves limits --smallest and --evidence: the fewest are found without them")
     if own.patch and own.format_ != "text":
         raise click.UsageError("--patch prints a patch: write JSON to a file with --output json=FILE")
 
@@ -291,8 +301,8 @@ def _run(
             question.path, question.builds, request, packs, kernel_packs, options
         )
 
-    if own.alternative and len(question.structs) > 1:
-        raise click.UsageError("--alternative is for one STRUCT")
+    if (own.alternative or own.evidence) and len(question.structs) > 1:
+        raise click.UsageError(f"{'--alternative' if own.alternative else '--evidence'} is for one STRUCT")
     request = _request(question.structs[0], own)
     return series.suggest_series(question.structs, request, options, suggest_one)
 
@@ -305,8 +315,12 @@ def _request(name: str, own: SuggestOptions) -> Request:
         aims = ("size", "moves", "holes")
     elif own.optimize == "lines":
         aims = ("lines", *aims)
-    most_moves = own.most_moves or 0
-    return Request(name, aims, own.effort, own.sources, own.force, own.alternative or 0, most_moves)
+    elif own.evidence:
+        aims = ("contention", "moves", "size")
+    return Request(
+        name, aims, own.effort, own.sources, own.force,
+        own.alternative or 0, own.most_moves or 0, own.evidence,
+    )  # fmt: skip
 
 
 def _write(results: Sequence[Suggestion], inputs: tuple[str, ...]) -> None:

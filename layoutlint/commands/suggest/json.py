@@ -9,6 +9,7 @@ from layoutlint.commands.suggest import phrases
 from layoutlint.model.json_object import JsonObject, one_of
 from layoutlint.model.structs import Struct
 from layoutlint.reports.json_values import document_text, file_and_line
+from layoutlint.suggestion.contention import Contention
 from layoutlint.suggestion.orders.result import (
     Aimed,
     Alternative,
@@ -56,9 +57,11 @@ class Document(JsonObject, frozen=True, tag_field="schema", tag="layoutlint/sugg
     """The declarations that move: those outside of a longest common subsequence of both orders."""
     aims: Sequence[Aimed]
     """The aims in their order. With --matrix, sizes, holes and lines are the sums over all builds."""
+    contention: Contention | None
+    """What the order leaves of measured contention. Null without --evidence."""
     steps: Sequence[StepJson]
     """With --smallest, smaller and smaller orders, from the one that moves least to the smallest that was
-    found. Else empty."""
+    found. With --evidence, those with less and less contention. Else empty."""
     kept: Sequence[str]
     """The rules that the new order keeps."""
     rules: Sequence[RuleJson]
@@ -109,12 +112,14 @@ class MoveJson(JsonObject, frozen=True):
 
 
 class StepJson(JsonObject, frozen=True):
-    """An order on the way to the smallest one."""
+    """An order on the way to the smallest one, or the one with the least contention."""
 
     moves: int
     """The declarations that move in all."""
     size: int
     """The size in bytes. With --matrix, the sum over all builds."""
+    contention: int | None
+    """The aim `contention`. Null without --evidence."""
 
 
 class RuleJson(JsonObject, frozen=True):
@@ -148,7 +153,7 @@ class CoreRuleJson(JsonObject, frozen=True):
 
 
 class AlternativeJson(JsonObject, frozen=True):
-    """An order that keeps all rules with more alignment, or a new member."""
+    """An order that keeps all rules, or leaves less contention, with more alignment, or a new member."""
 
     aligned: Sequence[str]
     """The members to align."""
@@ -166,6 +171,8 @@ class AlternativeJson(JsonObject, frozen=True):
     """The declarations that move."""
     allocation: tuple[str | None, str | None]
     """What an object takes of its allocator before and after. Null if it is not known."""
+    contention: Contention | None
+    """What it leaves of measured contention. Null without --evidence."""
 
 
 class SearchedJson(JsonObject, frozen=True):
@@ -235,7 +242,8 @@ def _document(result: Suggestion, series: Sequence[Document] = ()) -> Document:
         opened=result.opened,
         moves=[_move(move, phrases.reason_of(result, move, result.opened)) for move in result.moves],
         aims=result.aims,
-        steps=[StepJson(moves=moves, size=size) for moves, size in result.steps],
+        contention=result.contention,
+        steps=[StepJson(moves=moves, size=size, contention=left) for moves, size, left in result.steps],
         kept=[each.rule.id for each in kept],
         rules=[_rule(each) for each in result.rules],
         core=[rule.id for rule in result.core],
@@ -322,6 +330,7 @@ def _alternative(each: Alternative, result: Suggestion) -> AlternativeJson:
         order=each.order,
         moves=[_move(move, phrases.reason_of(each, move, result.opened)) for move in each.moves],
         allocation=(each.allocation_before or None, each.allocation or None),
+        contention=each.contention,
     )
 
 

@@ -12,6 +12,7 @@ from layoutlint.suggestion.orders.result import Suggestion
 _WIDTH = 75
 """The most columns of a line in a commit message (Documentation/process/submitting-patches.rst of Linux)."""
 _CONTEXT = 2
+_MOST_PAIRS = 5
 _DIFF_LINES = ("diff ", "---", "+++", "@@", "Index:", "index ", "GIT binary", "***", "=====", "From ")
 """How lines begin by which git-apply(1), git-am(1) and patch(1) find diffs, and the end of a message."""
 
@@ -53,14 +54,19 @@ def _message(result: Suggestion, prefix: str) -> Iterator[str]:
             why = outcome.rule.why.rstrip(".")
             yield from _wrap(f"{why[:1].upper()}{why[1:]}: {outcome.before.message}.")
             yield ""
+    if result.contention is not None:
+        effect = result.contention.effect
+        yield from _wrap(f"{effect[:1].upper()}{effect[1:]}.")
+        yield from (f"  {row}" for text in result.contention.pair_lines[:_MOST_PAIRS] for row in _wrap(text))
+        yield ""
     changes = [*_additions(result), *(f"move {text}" for text in phrases.moves(result))]
     if changes:
         text = "; ".join(changes)
         yield from _wrap(f"{text[:1].upper()}{text[1:]}.")
         yield ""
         count = len(result.builds)
-        aims = "; ".join(phrases.aim(each, True, count) for each in result.aims if each.aim != "moves")
-        yield from _wrap(aims.capitalize() + ".")
+        shown = (each for each in result.aims if each.aim not in ("contention", "moves"))
+        yield from _wrap("; ".join(phrases.aim(each, True, count) for each in shown).capitalize() + ".")
         yield ""
     for outcome in result.rules:
         if outcome.before.outcome is not outcome.after.outcome:

@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple
 
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.structs import Struct
-from layoutlint.phrases import quantity
+from layoutlint.phrases import first_few, quantity
+from layoutlint.suggestion.contention import Contention
 from layoutlint.suggestion.orders.result import (
     Aimed,
     Alternative,
@@ -16,6 +17,7 @@ from layoutlint.suggestion.orders.result import (
     RuleOutcome,
     Suggestion,
 )
+from layoutlint.suggestion.rules import member_of_path
 
 _NOUNS = {"moves": "moved declaration", "size": "byte", "holes": "hole", "lines": "touched line"}
 _MOST_STEPS = 8
@@ -55,15 +57,20 @@ def aim(each: Aimed, is_optimal: bool, builds: int = 0) -> str:
 
 
 def frontier(result: Suggestion) -> str:
-    """Return the sizes that more and more moves reach; empty if one step reaches the last of them."""
+    """Return the sizes, or the contention, that more and more moves reach; empty if one step reaches the
+    last of them.
+    """
     if len(result.steps) < 3:
         return ""
-    (_, first), *steps = result.steps
-    texts = [f"{quantity(moves, 'move')}: {size:,}" for moves, size in steps]
+    (_, first, most), *steps = result.steps
+    texts = [f"{quantity(moves, 'move')}: {size:,}" for moves, size, _ in steps]
     if len(texts) > _MOST_STEPS:
         texts = [*texts[: _MOST_STEPS // 2], "...", *texts[-_MOST_STEPS // 2 :]]
     size = next((each for each in result.aims if each.aim == "size"), None)
     is_least = size is not None and size.bound == steps[-1][1]
+    if result.contention is not None:
+        texts = [f"{quantity(moves, 'move')}: {(left or 0) / (most or 1):.0%}" for moves, _, left in steps]
+        return f"contention that is left: {'; '.join(texts)}"
     return f"{first:,} bytes; {'; '.join(texts)}{' (the least possible)' if is_least else ''}"
 
 
@@ -72,9 +79,17 @@ def doubt(result: Suggestion) -> str:
     if result.status != "feasible":
         return ""
     first = result.aims[0]
+    if first.aim == "contention" and first.bound == first.after:
+        return "; others with as little contention may move less, or be smaller"
     if first.aim == "moves" and first.bound == first.after:
         return "; others with as few moves may be smaller"
     return "; better orders may exist"
+
+
+def aims(result: Suggestion, is_optimal: bool) -> str:
+    """Return what is reached for all aims; contention has sentences of its own."""
+    every = (each for each in result.aims if each.aim != "contention")
+    return "; ".join(aim(each, is_optimal, len(result.builds)) for each in every)
 
 
 def moves(result: Suggestion) -> list[str]:
@@ -88,7 +103,9 @@ def reason_of(order: Suggestion | Alternative, move: Move, opened: Sequence[Open
 
 
 def _purpose(order: Suggestion | Alternative, move: Move, opened: Sequence[OpenedStruct]) -> str:
-    """Return what a move is for, of the rules that are kept by the new order alone; empty if none says."""
+    """Return what a move is for, of contended pairs, or of the rules that are kept by the new order alone;
+    empty if none says.
+    """
     mended = [
         each
         for each in order.rules
@@ -96,6 +113,8 @@ def _purpose(order: Suggestion | Alternative, move: Move, opened: Sequence[Opene
     ]
     places = {name: at for at, name in enumerate(order.order)}
     moved = next((each.members for each in opened if each.name == move.member), (move.member,))
+    if order.contention is not None and (apart := _contended_others(order.contention, moved)):
+        return f"apart from {first_few([f'`{path}`' for path in apart])}"
     for each in mended:
         if not _members_named(each).isdisjoint(moved):
             return f"for {each.rule.id}"
@@ -104,6 +123,17 @@ def _purpose(order: Suggestion | Alternative, move: Move, opened: Sequence[Opene
         if own and min(own) < places.get(moved[0], -1) < max(own):
             return f"to part the fields of {each.rule.id}"
     return ""
+
+
+def _contended_others(contention: Contention, members: Sequence[str]) -> list[str]:
+    """Return the fields that contend with members, and share fewer lines with them than before."""
+    found: dict[str, None] = {}
+    for pair in contention.pairs:
+        if pair.after < pair.before:
+            for one, other in ((pair.written, pair.other), (pair.other, pair.written)):
+                if member_of_path(one) in members and member_of_path(other) not in members:
+                    found[other] = None
+    return list(found)
 
 
 def _members_named(outcome: RuleOutcome) -> set[str]:
@@ -127,6 +157,8 @@ def alternative(each: Alternative, result: Suggestion, *, with_reasons: bool = T
     cost = f"{each.size} bytes instead of {(result.struct.bit_size or 0) // 8}"
     if each.allocation and each.allocation != each.allocation_before:
         cost += f", {each.allocation} instead of {each.allocation_before}"
+    if each.contention is not None:
+        cost += f"; {each.contention.effect}"
     return f"{addition(each)}{moved}: {cost}"
 
 

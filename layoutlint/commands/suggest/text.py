@@ -9,10 +9,12 @@ from layoutlint.phrases import quantity
 from layoutlint.reports import styled
 from layoutlint.reports.styled import Line, line, paragraph
 from layoutlint.sources.order_uses import OrderUse
+from layoutlint.suggestion.contention import Contention
 from layoutlint.suggestion.orders.result import RuleOutcome, Suggestion
 
 _MOST_REFUSALS = 20
 _MOST_ALTERNATIVES = 3
+_MOST_PAIRS = 8
 _GENERAL = (
     *("files that do not name", "conversions through `void *` without a cast"),
     *("what functions reach from an address", "texts too long for their member"),
@@ -37,6 +39,8 @@ def _lines(result: Suggestion, width: int) -> Iterator[Line]:
     place = "" if result.struct.source is None else f", {result.struct.source}"
     yield from paragraph("", f"{phrases.title(result.struct)}{place}", width, "bold")
     yield from paragraph("", phrases.headline(result), width)
+    if result.contention is not None:
+        yield from _contention(result.contention, width)
     for number, rule in enumerate(result.core):
         place = f"{rule.source}{builds.core_place(result, number)}"
         yield from paragraph(f"  {rule.id}: ", f"{rule.why} ({place})", width)
@@ -53,10 +57,21 @@ def _lines(result: Suggestion, width: int) -> Iterator[Line]:
     yield from _notes(result, width)
 
 
+def _contention(contention: Contention, width: int) -> Iterator[Line]:
+    yield from paragraph("  ", contention.effect, width)
+    rows = [*contention.pair_lines[:_MOST_PAIRS], *contention.staying_lines[:_MOST_PAIRS]]
+    for text in rows:
+        yield from paragraph("    ", text, width)
+    hidden = len(contention.pairs) + len(contention.stays) - len(rows)
+    if hidden:
+        yield line(f"    and {hidden} more (--format json has all)")
+
+
 def _alternatives(result: Suggestion, width: int) -> Iterator[Line]:
     for number, alternative in enumerate(result.alternatives[:_MOST_ALTERNATIVES]):
         if not number:
-            yield line("what keeps all rules (--alternative N makes a patch of it):")
+            what = "what keeps all rules" if result.contention is None else "what leaves less contention"
+            yield line(f"{what} (--alternative N makes a patch of it):")
         yield from paragraph(f"  {number + 1}. ", phrases.alternative(alternative, result), width)
 
 
@@ -68,8 +83,7 @@ def _order(result: Suggestion, width: int) -> Iterator[Line]:
     for move, text in zip(result.moves, phrases.moves(result), strict=True):
         why = phrases.reason_of(result, move, result.opened)
         yield from paragraph("  ", f"move {text}{why and f': {why}'}", width)
-    is_optimal = result.status == "optimal"
-    aims = "; ".join(phrases.aim(each, is_optimal, len(result.builds)) for each in result.aims)
+    aims = phrases.aims(result, result.status == "optimal")
     yield from paragraph("  ", aims + phrases.doubt(result), width)
     if frontier := phrases.frontier(result):
         yield from paragraph("  ", f"{frontier}: --moves N takes fewer", width)

@@ -1,6 +1,7 @@
 """Reads saved evidence: the JSON that `layoutlint evidence` and `layoutlint measure` print.
 
-Only the keys that `check` needs are read. They are bounded, because the file can come from strangers.
+Only the keys that `check` and `suggest` need are read. They are bounded, because the file can come from
+strangers.
 """
 
 from __future__ import annotations
@@ -47,6 +48,16 @@ class Samples(Record, frozen=True):
     l1_miss: Number
     other: Number
 
+    @property
+    def contended_loads(self) -> int:
+        """Loads that got the line from a cache that had it."""
+        return self.remote + self.local + self.peer
+
+    @property
+    def stores(self) -> int:
+        """All stores."""
+        return self.l1_hit + self.l1_miss + self.other
+
 
 class Touch(Place, frozen=True):
     """Accesses to a field on a line."""
@@ -55,6 +66,8 @@ class Touch(Place, frozen=True):
     counts: Samples
     written: bool
     read_modified: bool
+    records: Number | None = None
+    cpus: Number = 0
 
 
 class Line(Record, frozen=True):
@@ -105,6 +118,9 @@ class ProfileReport(Record, frozen=True):
     path: Word
     formats: tuple[Word, ...]
     captured: Word | None
+    build: Literal["same", "unverified"] = "unverified"
+    build_note: Word | None = None
+    snoops: Literal["hitm", "peer"] = "hitm"
 
 
 class Event(Record, frozen=True):

@@ -102,9 +102,10 @@ def shrink(
 ) -> Solution:
     """Return the smallest order that was found by one move after the other, and those on the way.
 
-    All of them keep the rules. The state is `optimal` if no order is smaller, and none as small moves less;
-    then the first member stays first. It is unknown if no order keeps the rules. Behind the limit of effort,
-    the search `goes_on` from the best order until none is smaller; else it ends there.
+    If the first aim is `contention`, the one whose pairs cost the least. All of them keep the rules. The
+    state is `optimal` if no order is smaller, and none as small moves less; then the first member stays
+    first. It is unknown if no order keeps the rules. Behind the limit of effort, the search `goes_on` from
+    the best order until none is smaller; else it ends there.
     """
     search = _Shrinking(task, effort, progress)
     few = search.run()
@@ -112,8 +113,12 @@ def shrink(
         return replace(_solution_of(task, few), effort=search.spent)
     steps = search.steps(few.order, goes_on)
     last = steps[-1]
-    solution = solution_at(task, last.order, {"moves": min(last.moves, search.fewest_moves)})
-    if last.order[0]:  # one in which the first member stays first is better, and may have more holes
+    bounds: dict[Aim, int] = {"moves": min(last.moves, search.fewest_moves)}
+    is_declared = few.order == task.order.declared_order()
+    if task.aims[0] == "contention" and is_declared and last.moves == bounds["moves"] <= 1:
+        bounds["size"] = last.size  # all orders with one move were tried
+    solution = solution_at(task, last.order, bounds)
+    if task.aims[0] == "size" and last.order[0]:  # with the first member first is better, and has more holes
         solution = replace(solution, state="feasible")
     return replace(solution, steps=steps, is_interrupted=search.is_interrupted, effort=search.spent)
 
@@ -128,6 +133,8 @@ def polish(task: OrderTask, order: tuple[int, ...], progress: Progress = no_prog
 
 def _least(task: OrderTask, aim: str) -> int:
     """Return what no order is below for an aim."""
+    if aim == "contention":
+        return sum(build.weight * build.least_contention for build in task.builds)
     if aim != "size":
         return 0
     total = 0
@@ -229,7 +236,8 @@ class _MoveSearch:
     def _ties(self, order: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         """Yield the orders that reach as much as one, in which one of its moved members is elsewhere."""
         task, orders, kept = self._task, self._orders, self._critic.staying.nodes(order)
-        lines = task.value("lines", order)
+        first = task.aims[0]
+        value = task.value(first, order)
         moves, size, holes = (task.value(aim, order) for aim in _COUNTED)
         for node in (node for node in self._nodes if node not in kept):
             orders.best, orders.found = (moves, size, holes), []
@@ -237,7 +245,7 @@ class _MoveSearch:
             orders.try_one(tokens(task.order, order), (node,), self._weights, (), weight, end)
             for each in map(self._units, orders.found if orders.best == (moves, size, holes) else ()):
                 is_tie = self._critic.staying.count_moves(each) == moves and not self._is_excluded(each)
-                if is_tie and (not lines or task.value("lines", each) == lines):
+                if is_tie and task.value(first, each) == value:
                     yield each
 
     def _distaste(self, order: tuple[int, ...]) -> tuple[int, ...]:
@@ -342,16 +350,16 @@ class _MoveSearch:
 
 
 class _Shrinking(_MoveSearch):
-    """A search for smaller orders, by one move after the other."""
+    """A search for smaller orders, or those with less contention, by one move after the other."""
 
     def steps(self, start: tuple[int, ...], goes_on: bool) -> tuple[Step, ...]:
         """Return smaller and smaller orders, beginning with one that keeps the rules."""
         task, first = self._task, tokens(self._task.order, start)
-        found = [Step(task.order.count_moves(start), task.value("size", start), start)]
-        least, waiting, idle = _least(task, "size"), [(first, 0)], 0
-        end, limit = self._orders.end(first), self._orders.work + self._limit
+        found = [self._step_to(start)]
+        least, waiting, idle = _least(task, task.aims[0]), [(first, 0)], 0
+        end, limit = self._orders.value(first), self._orders.work + self._limit
         try:
-            while waiting and idle < _MOST_IDLE and found[-1].size > least:
+            while waiting and idle < _MOST_IDLE and found[-1].value > least:
                 if self._orders.work > limit and not goes_on:
                     break
                 smaller = self._shrink_all(waiting, end, limit)
@@ -359,12 +367,20 @@ class _Shrinking(_MoveSearch):
                 waiting = list(self._fresh(moved for _, moved in smaller))
                 idle = 0 if smaller and smaller[0][0][0] < end else idle + 1
                 end = smaller[0][0][0] if smaller else end
-                found += self._next_step(smaller, found[-1].size)
-            if found[-1].size > least:
-                found += self._packed_step(found[-1].size)
+                found += self._next_step(smaller, found[-1].value)
+            if task.aims[0] == "contention":
+                found[-1] = self._step_to(self._put_back(found[-1].order))
+            elif found[-1].value > least:
+                found += self._packed_step(found[-1].value)
         except KeyboardInterrupt:
             self.is_interrupted = True
         return tuple(found)
+
+    def _step_to(self, order: tuple[int, ...]) -> Step:
+        """Return an order as a step."""
+        task = self._task
+        moves, size = task.order.count_moves(order), task.value("size", order)
+        return Step(moves, size, order, task.value(task.aims[0], order))
 
     def _packed_step(self, size: int) -> Iterator[Step]:
         """Yield the order by falling alignments, with what can be where it was declared, if it is smaller."""
@@ -373,10 +389,14 @@ class _Shrinking(_MoveSearch):
         for build, units in zip(task.builds, task.order.units, strict=True):
             for common, own in zip(units, build.arrangement.units, strict=True):
                 aligns[common] = max(aligns.get(common, 0), own.period * build.arrangement.grain)
-        order = list(task.order.side_by_side(sorted(aligns, key=lambda unit: (-aligns[unit], unit))))
-        if not self._fits(order) or task.value("size", tuple(order)) >= size:
-            return
-        end, moves = self._orders.end(tokens(task.order, order)), task.order.count_moves(order)
+        order = task.order.side_by_side(sorted(aligns, key=lambda unit: (-aligns[unit], unit)))
+        if self._fits(order) and task.value("size", order) < size:
+            yield self._step_to(self._put_back(order))
+
+    def _put_back(self, start: tuple[int, ...]) -> tuple[int, ...]:
+        """Return an order with what can be where it was declared, if that makes it no larger."""
+        task, order = self._task, list(start)
+        end, moves = self._orders.value(tokens(task.order, order)), task.order.count_moves(order)
         kept = task.order.staying_nodes(order)
         for unit in _MOST_PASSES * task.order.declared_order()[1:]:
             if unit in kept:
@@ -384,33 +404,39 @@ class _Shrinking(_MoveSearch):
             rest = [each for each in order if each != unit]
             rest.insert(rest.index(unit - 1) + 1, unit)
             fewer = task.order.count_moves(rest)
-            if fewer <= moves and self._fits(rest) and self._orders.end(tokens(task.order, rest)) <= end:
+            if fewer <= moves and self._fits(rest) and self._orders.value(tokens(task.order, rest)) <= end:
                 order, moves, kept = rest, fewer, task.order.staying_nodes(rest)
-        yield Step(moves, task.value("size", tuple(order)), tuple(order))
+        return tuple(order)
 
     def _fits(self, order: Sequence[int]) -> bool:
         """Return whether an order keeps all rules, and what it must meet."""
         is_whole = tuple(order) == self._task.order.side_by_side(order)
         return is_whole and not self._orders.faults(tokens(self._task.order, order))[0]
 
-    def _next_step(self, smaller: list[tuple[tuple[int, int, int], _Weighed]], size: int) -> Iterator[Step]:
-        """Yield the smallest of some orders that a person would take, if it is smaller than some bytes."""
+    def _next_step(self, smaller: list[tuple[tuple[int, int, int], _Weighed]], value: int) -> Iterator[Step]:
+        """Yield the best of some orders that a person would take, if its first aim is below a value."""
         task, sizes = self._task, dict[int, int]()
         for (end, _, _), (order, _) in smaller:
             if end not in sizes:
-                sizes[end] = task.value("size", self._units(order))
-        least = min(sizes.values(), default=size)
-        if least < size:
+                sizes[end] = task.value(task.aims[0], self._units(order))
+        least = min(sizes.values(), default=value)
+        if least < value:
             each = ((key, self._units(moved[0])) for key, moved in smaller if sizes[key[0]] == least)
-            best = sorted((key[2], order[0] != 0, key[1], order) for key, order in each)
+            best = sorted((*self._badness(key, order), order) for key, order in each)
             equal = [one[3] for one in best if one[:3] == best[0][:3]]
             order = min(equal[:_MOST_TASTED], key=self._distaste)
-            yield Step(task.order.count_moves(order), task.value("size", order), order)
+            yield self._step_to(order)
+
+    def _badness(self, key: tuple[int, int, int], order: tuple[int, ...]) -> tuple[int, int, int]:
+        """Return how good an order is among those with the best value; `key` has holes or bits, and moves."""
+        if self._task.aims[0] == "contention":
+            return key[2], self._task.value("size", order), order[0] != 0
+        return key[2], order[0] != 0, key[1]
 
     def _shrink_all(
         self, waiting: list[_Weighed], end: int, limit: int
     ) -> list[tuple[tuple[int, int, int], _Weighed]]:
-        """Return orders that one move leads to and that end behind at most some bits, the smallest first.
+        """Return orders that one move leads to and whose value is at most `end`, the smallest first.
 
         Behind a limit of work only the first of those waiting is gone on from.
         """
@@ -419,9 +445,9 @@ class _Shrinking(_MoveSearch):
             if number and self._orders.work > limit:
                 break
             self._orders.try_smaller(order, self._nodes, end)
-            for bits, holes, token, to in _fewest(self._orders.improved):
+            for value, second, token, to in _fewest(self._orders.improved):
                 moved = self._move(order, token, to, weight)
-                found.append(((bits, holes, moved[1]), moved))
+                found.append(((value, second, moved[1]), moved))
         return sorted(found)
 
 

@@ -11,7 +11,7 @@ cdef class Tables:
     cdef long long[::1] masks, bases, has_fields, is_solid, gaps, advances, touched, reaches
     cdef long long[::1] field_tokens, field_starts, field_bits, starts
     cdef long long[::1] begins, places, first, last, _sorted, is_marker, declared
-    cdef long long[::1] limits, pool, classes, rules, cases, demands
+    cdef long long[::1] limits, pool, classes, rules, cases, demands, pairs
     cdef long long grain, align, weight, end, prefix, last_token, declared_size, first_size
     cdef public long long missed
 
@@ -29,6 +29,8 @@ cdef class Tables:
         demand="long long",
     )
     cdef Py_ssize_t faults(self, long long most) except? -1
+    @cython.locals(total="long long", at="long long")
+    cdef Py_ssize_t contention(self) except? -1
     @cython.locals(at="long long")
     cdef Py_ssize_t _class_at(self, long long size) except? -2
     @cython.locals(field="long long", token="long long", begin="long long", start="long long")

@@ -91,6 +91,7 @@ class Tables:
         self.declared = numbers([0] * len(tokens))
         self.limits = self.pool = numbers(())
         self.classes = self.rules = self.cases = self.demands = numbers(())
+        self.pairs = numbers(())
         self.first_size = -1
 
     def state_rules(
@@ -99,6 +100,7 @@ class Tables:
         rules: Sequence[Sequence[int]],
         cases: Sequence[int],
         demands: Sequence[Sequence[int]],
+        pairs: Sequence[Sequence[int]],
         pool: Sequence[int],
     ) -> None:
         """Take the rules.
@@ -106,6 +108,7 @@ class Tables:
         `sizes` have a size in bytes, or -1 for any, and its class. `rules` have for each class where its own
         begin and end among the numbers in them; then each rule has its first case, the one behind its last,
         how many may fail, and its number. A case has the demands from its number in `cases` to the next.
+        `pairs` have a demand that two fields are apart, and what each base costs where they are not.
         """
         known = dict(sizes)
         self.first_size = min(known, default=-1)
@@ -116,6 +119,7 @@ class Tables:
         self.rules = numbers(number for each in rules for number in each)
         self.cases, self.pool = numbers(cases), numbers(pool)
         self.demands = numbers(number for each in demands for number in each)
+        self.pairs = numbers(number for each in pairs for number in each)
 
     def state_limits(
         self,
@@ -187,6 +191,14 @@ class Tables:
                 self.missed += missed
             at += 4
         return broken
+
+    def contention(self) -> int:
+        """Return what the pairs cost that share a line, at all bases."""
+        total = 0
+        self._place_fields()
+        for at in range(0, len(self.pairs), 2):
+            total += self._count_shared(self.pairs[at] * _WIDTH, 0) * self.pairs[at + 1]
+        return total
 
     def _class_at(self, size: int) -> int:
         """Return the class of a size; -1 for none."""

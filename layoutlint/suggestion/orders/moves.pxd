@@ -10,6 +10,7 @@ cdef class Orders:
     cdef list _builds
     cdef long long[::1] _levels, _closing, _rest, _tried
     cdef long long _count, _largest
+    cdef bint _is_contended
     cdef object _on_step
     cdef public long long work
     cdef public tuple best
@@ -17,8 +18,8 @@ cdef class Orders:
 
     @cython.locals(tokens="long long[::1]", build=Tables, broken="long long", missed="long long")
     cpdef tuple faults(self, order)
-    @cython.locals(tokens="long long[::1]", build=Tables)
-    cpdef end(self, order)
+    @cython.locals(tokens="long long[::1]", build=Tables, own="long long")
+    cpdef value(self, order)
     @cython.locals(tokens="long long[::1]", build=Tables)
     cpdef list sizes(self, order)
     @cython.locals(token="long long", stop="long long", inner="long long")
@@ -50,7 +51,7 @@ cdef class Orders:
     ) except *
     @cython.locals(
         broken="long long", missed="long long", size="long long", holes="long long", end="long long",
-        build=Tables,
+        contention="long long", build=Tables,
     )
     cdef void _judge(
         self, long long to, long long token, weight, long long most, long long least

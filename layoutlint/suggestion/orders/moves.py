@@ -21,12 +21,15 @@ class Orders:
         levels: Sequence[int],
         closing: Sequence[int],
         on_step: Callable[[int], None],
+        is_contended: bool = False,
     ) -> None:
         """`levels` are those in which tokens stand. Of a token that closes one it is -1, and `closing` has
         its number; of one that opens a level, `closing` is -2. `on_step` is called with the work now and
-        then: an interrupt is raised there.
+        then: an interrupt is raised there. If it `is_contended`, what pairs cost that share a line is to be
+        small, not the struct.
         """
         self._on_step = on_step
+        self._is_contended = is_contended
         self._builds = list(builds)
         self._levels, self._closing = numbers(levels), numbers(closing)
         self._count = len(self._levels)
@@ -39,7 +42,8 @@ class Orders:
         """These orders, as far as they are kept."""
         self.improved: list[tuple[int, int, int, int]] = []
         """Rules broken, by how much in all, the token that moves and where to, of orders that break less; for
-        small orders the bits up to their ends, the holes, the token and where to."""
+        small orders the bits up to their ends, the holes, the token and where to. If it is contended, what
+        the pairs cost, and the bits."""
         self._largest = -1
 
     def faults(self, order: Sequence[int]) -> tuple[int, int]:
@@ -63,13 +67,17 @@ class Orders:
         self.faults(order)
         return [own for build in self._builds for own in build.failing(whole)]
 
-    def end(self, order: Sequence[int]) -> int:
-        """Return the bits up to the end of the last member, summed over all builds."""
+    def value(self, order: Sequence[int]) -> int:
+        """Return what `try_smaller` makes less, summed over all builds.
+
+        The bits up to the end of the last member, or what the pairs cost that share a line.
+        """
         tokens = numbers(order)
         total = 0
         for build in self._builds:
             build.walk(tokens, 0, self._count, 0)
-            total += build.weight * build.end * build.grain
+            own = build.contention() if self._is_contended else build.end * build.grain
+            total += build.weight * own
         return total
 
     def sizes(self, order: Sequence[int]) -> list[int]:
@@ -143,7 +151,7 @@ class Orders:
         return True
 
     def try_smaller(self, order: Sequence[int], movers: Sequence[int], largest: int) -> None:
-        """Note the orders in which one token moves that end behind at most some bits, and break nothing.
+        """Note the orders in which one token moves whose `value` is at most `largest`, and break nothing.
 
         Where the last member ends says more than the size, which is a multiple of the alignment.
         """
@@ -258,15 +266,20 @@ class Orders:
         if broken:
             self.improved.append((broken, missed, token, to))
             return
-        holes = end = 0
+        holes = end = contention = 0
         for build in self._builds:
             if not build.is_allowed(self._tried, self._count):
                 return
             end += build.weight * build.end * build.grain
             size += build.weight * build.size()
+            if self._is_contended:
+                contention += build.weight * build.contention()
             holes += build.weight * build.holes(self._tried, self._count)
         if self._largest < 0:
             self._keep(weight, size, holes)
+        elif self._is_contended:
+            if contention <= self._largest:
+                self.improved.append((contention, end, token, to))
         elif end <= self._largest:
             self.improved.append((end, holes, token, to))
 

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import lcm
 from types import MappingProxyType
 from typing import Literal
 
 from layoutlint.geometry.allocation_room import allocation_room
 from layoutlint.geometry.layout import Layout, Place
-from layoutlint.geometry.placement import count_lines
+from layoutlint.geometry.placement import count_lines, share_line
 from layoutlint.model.record import Record, replace
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Struct
 from layoutlint.suggestion.orders.arrangement import Arrangement
 from layoutlint.suggestion.orders.common_order import CommonOrder, order_of_one
-from layoutlint.suggestion.orders.demands import Demand
+from layoutlint.suggestion.orders.demands import Apart, Demand
 from layoutlint.suggestion.orders.limits import Limit
 from layoutlint.suggestion.orders.taste import Taste, lines_of_text
 
-Aim = Literal["lines", "moves", "size", "holes"]
+Aim = Literal["contention", "lines", "moves", "size", "holes"]
 State = Literal["optimal", "feasible", "infeasible", "unknown"]
 
 
@@ -43,6 +44,24 @@ class Exclusion(Record, frozen=True):
     """The rules that it does not keep, by their number in the build."""
 
 
+class ContendedPair(Record, frozen=True):
+    """Two fields that contend for a line."""
+
+    apart: Apart
+    """What parts them at all placements."""
+    weight: int
+    """What each placement costs in which they share a line."""
+
+    def value(self, layout: Layout) -> int:
+        """Return what the placements cost in which they share a line of a layout."""
+        return self.weight * self.count_shared(layout)
+
+    def count_shared(self, layout: Layout) -> int:
+        """Return in how many placements they share a line of a layout."""
+        one, other = (layout.find(place.path) or place for place in (self.apart.a, self.apart.b))
+        return sum(share_line(one, other, base, self.apart.line) for base in self.apart.bases)
+
+
 class BuildTask(Record, frozen=True):
     """The search in one build."""
 
@@ -59,6 +78,8 @@ class BuildTask(Record, frozen=True):
     excluded: tuple[Exclusion, ...] = ()
     weight: int = 1
     """The number of builds that are the same."""
+    pairs: tuple[ContendedPair, ...] = ()
+    """What counts for the aim `contention`."""
     storage: Storage | None = None
     """How objects of the struct are allocated; None if that is not known."""
 
@@ -71,6 +92,11 @@ class BuildTask(Record, frozen=True):
         grown = [max(0, new - old) for old, new in zip(before, after, strict=True)]
         return grown[0], grown[1], grown[2]
 
+    @property
+    def least_contention(self) -> int:
+        """What no order is below for the aim `contention`: what fields inside of one unit cost."""
+        return sum(pair.weight * _least_shared(pair.apart, self.arrangement) for pair in self.pairs)
+
     def value(self, aim: Aim, units: tuple[int, ...]) -> int:
         """Return what an order of the units reaches for an aim other than `moves`."""
         if aim == "size":
@@ -78,8 +104,24 @@ class BuildTask(Record, frozen=True):
         if aim == "holes":
             return self.arrangement.count_holes(units)
         layout = Layout(self.arrangement.lay_out(units))
+        if aim == "contention":
+            return sum(pair.value(layout) for pair in self.pairs)
         places = [[layout.find(place.path) or place for place in path] for path in self.paths]
         return sum(max(count_lines(path, base, self.line) for base in self.bases) for path in places)
+
+
+def _least_shared(apart: Apart, arrangement: Arrangement) -> int:
+    """Return in how many placements two fields share a line wherever their units stand: 0 for two units."""
+    places, line = (apart.a, apart.b), apart.line * 8
+    units = {arrangement.unit_of(arrangement.member_of(place)[0]) for place in places}
+    if len(units) > 1:
+        return 0
+    period = lcm(max(1, line // arrangement.grain), arrangement.units[units.pop()].period)
+    counts = []
+    for at in range(period):
+        (_, low), (high, _) = sorted(arrangement.bits_of(place, at) for place in places)
+        counts.append(sum((low + 8 * base) // line >= (high + 8 * base) // line for base in apart.bases))
+    return min(counts)
 
 
 def _costs(struct: Struct, bits: int, storage: Storage | None) -> tuple[int, int, int]:
@@ -169,6 +211,8 @@ class Step(Record, frozen=True):
     size: int
     """In bytes, summed over all builds."""
     order: tuple[int, ...]
+    value: int = 0
+    """What it reaches for the first aim."""
 
 
 class Solution(Record, frozen=True):

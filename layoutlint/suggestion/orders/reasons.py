@@ -43,7 +43,8 @@ class _Places:
             return f"beside `{members[kin[0]][0]}`: {kin[1]}"
         nearer = self._nearer(node)
         if not nearer:
-            return "the nearest place that keeps the rules"
+            is_contended = self._task.aims[0] == "contention"
+            return f"the nearest place that {'contends as little' if is_contended else 'keeps the rules'}"
         size, holes = self._size(self._tokens), self._task.value("holes", self._order)
         costs = [(self._size(each), own) for each, own in nearer]
         if all(own > size for own, _ in costs):
@@ -63,10 +64,18 @@ class _Places:
         the number of their holes.
         """
         at, declared = self._tokens.index(node), self._declared.index(node)
-        self._orders.try_smaller(self._tokens, (node,), _FAR)
+        is_contended = self._task.aims[0] == "contention"
+        most = self._orders.value(self._tokens) if is_contended else _FAR
+        self._orders.try_smaller(self._tokens, (node,), most)
         places = sorted((to, holes) for _, holes, _, to in self._orders.improved)
-        nearer = (place for place in places if 0 < abs(place[0] - declared) < abs(at - declared))
-        return [(self._orders.move(self._tokens, node, to), holes) for to, holes in nearer]
+        nearer = [place for place in places if 0 < abs(place[0] - declared) < abs(at - declared)]
+        moved = [(self._orders.move(self._tokens, node, to), holes) for to, holes in nearer]
+        if is_contended:  # the second number is no number of holes
+            moved = [(each, self._task.value("holes", self._units(each))) for each, _ in moved]
+        return moved
+
+    def _units(self, order: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(token for token in order if token < len(self._order))
 
     def _size(self, order: tuple[int, ...]) -> int:
         """Return the bytes of an order of tokens, summed over all builds."""
@@ -75,5 +84,5 @@ class _Places:
 
     def _intrudes(self, node: int, order: tuple[int, ...]) -> bool:
         """Return whether a unit stands in another group with a comment in an order of tokens."""
-        units = [token for token in order if token < len(self._order)]
+        units = self._units(order)
         return node in units and self._critic.is_in_other_group(units, units.index(node), self.kept)

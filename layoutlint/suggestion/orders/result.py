@@ -11,6 +11,7 @@ from layoutlint.model.json_object import JsonObject, one_of
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
 from layoutlint.sources.order_uses import LookedAt, OrderUse
+from layoutlint.suggestion.contention import Contention
 
 Status = Literal["optimal", "feasible", "infeasible", "refused", "unknown"]
 
@@ -28,8 +29,9 @@ class RuleOutcome(Record, frozen=True):
 class Aimed(JsonObject, frozen=True):
     """What the order reaches for an aim."""
 
-    aim: Annotated[str, one_of("lines", "moves", "size", "holes")]
-    """The aim. Earlier aims come first."""
+    aim: Annotated[str, one_of("contention", "lines", "moves", "size", "holes")]
+    """The aim. Earlier aims come first. `contention` are the accesses of each contended pair, times the
+    placements in which the two share a line."""
     before: int
     """The value of the declared order."""
     after: int
@@ -97,6 +99,8 @@ class Alternative(Record, frozen=True):
     allocation_before: str
     """What an object takes of its allocator; empty if that is not known."""
     allocation: str
+    contention: Contention | None = None
+    """What the order leaves of measured contention; None without evidence."""
 
     @property
     def size(self) -> int:
@@ -164,8 +168,10 @@ class Suggestion(Record, frozen=True):
     """The structs without a name whose members are in `declared`: they stay together."""
     moves: tuple[Move, ...] = ()
     aims: tuple[Aimed, ...] = ()
-    steps: tuple[tuple[int, int], ...] = ()
-    """Moves and size of the orders on the way to the smallest one, from the declared one on."""
+    steps: tuple[tuple[int, int, int | None], ...] = ()
+    """Moves, size, and contention if that is an aim, of the orders on the way from the declared one."""
+    contention: Contention | None = None
+    """What the order leaves of measured contention; None without evidence."""
     rules: tuple[RuleOutcome, ...] = ()
     core: tuple[Rule, ...] = ()
     """Rules that contradict one another."""

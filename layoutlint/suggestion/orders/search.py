@@ -225,6 +225,8 @@ class OrderSearch:
             return program.total(one.size for one in program.programs)
         if aim == "holes":
             return program.total(one.count_holes() for one in program.programs)
+        if aim == "contention":
+            return program.total(map(_contention, program.programs, self.task.builds))
         return program.total(map(_lines, program.programs, self.task.builds))
 
     def _program(self) -> tuple[JointProgram, list[LiteralT]]:
@@ -354,6 +356,17 @@ def _marked_demands(classes: Sequence[SizeClass]) -> Iterator[tuple[object, Dema
 def _lines(program: Program, build: BuildTask) -> LinearExprT:
     """Return the number of lines that the declared paths of a build touch, or more."""
     return sum(program.most_lines(path, build.bases, build.line) for path in build.paths)
+
+
+def _contention(program: Program, build: BuildTask) -> LinearExprT:
+    """Return what the pairs cost that share a line, at all bases, or more."""
+    costs: list[LinearExprT] = []
+    for pair in build.pairs:
+        for base in pair.apart.bases:
+            is_shared = program.model.new_bool_var("")
+            state(program, replace(pair.apart, bases=(base,)), (is_shared.negated(),))
+            costs.append(pair.weight * is_shared)
+    return sum(costs)
 
 
 def _state_build(program: Program, build: BuildTask, literals: Sequence[LiteralT]) -> None:

@@ -78,7 +78,7 @@ def orders_of(task: OrderTask, on_step: Callable[[int], None]) -> Orders:
         closing[count + at] = -2
         closing[count + groups + at] = at + 1
     builds = [_Build(task, number).tables for number in range(len(task.builds))]
-    return Orders(builds, levels, closing, on_step)
+    return Orders(builds, levels, closing, on_step, task.aims[0] == "contention")
 
 
 class _Build:
@@ -115,10 +115,11 @@ class _Build:
             )
             rows += added
         classes = [self._class(each) for each in self._build.classes]
+        pairs = [(self._demand(pair.apart), pair.weight) for pair in self._build.pairs]
         limits = [self._limit_numbers(each) for each in self._build.limits]
         shape = self._arrangement.grain, self._arrangement.align * _BYTE, self._build.weight
         self.tables = layouts.Tables(every, rows, self._fields, self._starts, shape)
-        self._state(classes)
+        self._state(classes, pairs)
         self._limit(limits, tokens(task.order, task.order.declared_order()))
 
     def _group_rows(self, group: Level | None) -> list[tuple[int, int, int, int]]:
@@ -166,8 +167,8 @@ class _Build:
         kind, fields, bases, line, low, high = _DEMANDS[type(demand)](demand, self._pool, self._field)
         return [kind, *fields, *bases, line, low, high]
 
-    def _state(self, classes: Sequence[Sequence[_Rule]]) -> None:
-        """Hand the rules to the tables."""
+    def _state(self, classes: Sequence[Sequence[_Rule]], pairs: Sequence[tuple[list[int], int]]) -> None:
+        """Hand the rules to the tables, and the pairs that contend, with their weights."""
         sizes = [(size, at) for at, each in enumerate(self._build.classes) for size in each.sizes or (-1,)]
         ends = list(accumulate((4 * len(each) for each in classes), initial=2 * len(classes)))
         rules: list[tuple[int, ...]] = list(pairwise(ends))
@@ -178,7 +179,9 @@ class _Build:
                 demands += case
                 cases.append(len(demands))
             rules.append((first, len(cases) - 1, most, number))
-        self.tables.state_rules(sizes, rules, cases, demands, self._pool.numbers)
+        numbered = [(len(demands) + at, weight) for at, (_, weight) in enumerate(pairs)]
+        demands += (demand for demand, _ in pairs)
+        self.tables.state_rules(sizes, rules, cases, demands, numbered, self._pool.numbers)
 
     def _limit(self, limits: Sequence[Sequence[int]], declared: Sequence[int]) -> None:
         """Hand the limits to the tables."""
