@@ -51,6 +51,7 @@ _EXAMPLES = {
     "accesses": "src --struct ring",
     "infer": "compile_commands.json",
     "suggest": "ring.h ring --patch",
+    "tune": "ring.h ring --profile report.txt",
     "explain": "separate",
     "survey run": "builds/*/vmlinux --store store",
     "baseline write": "layoutlint-baseline.toml ring.h",

@@ -26,6 +26,7 @@ _OUTPUTS = {
     "suggest": ("commands.suggest.json", "suggest --format json"),
     "survey": ("commands.survey.json", "survey run --format json"),
     "survey-report": ("commands.survey.report_json", "survey report --format json"),
+    "tune": ("commands.tune.json", "tune --format json"),
 }
 """The modules of the types below `layoutlint`, and the commands, by the name of the format."""
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.commands import output_files
-from layoutlint.commands.suggest import file_changes
+from layoutlint.commands import file_changes, output_files
 from layoutlint.errors import UsageError
 
 OLD = {"a/first.h": b"old\n", "second.h": b"old too\n", "a/third.h": b"old as well\n"}

@@ -20,7 +20,7 @@ LIMITS = {
     "README": 363, "annotations": 897, "ci": 1666, "concepts": 1143, "diff": 1152, "editors": 728,
     "embedded": 617, "evidence": 1249, "inputs": 2480, "kernel-rules": 496, "kernel": 606, "matrix": 653,
     "messages": 857, "randomised-layouts": 819, "rules": 2882, "scripting": 671, "security": 763,
-    "servers": 1233, "snapshot": 865, "suggest": 1416, "survey": 1022, "trust": 751, "tutorial": 965,
+    "servers": 1233, "snapshot": 865, "suggest": 1421, "survey": 1022, "trust": 751, "tutorial": 965,
 }  # fmt: skip
 """The most words of each page of docs/ that is written by hand, as `wc -w` counts them."""
 PAGES = {path.stem: path for path in (ROOT / "docs").glob("*.md")}

@@ -28,6 +28,7 @@ from tests.harness.perf_samples import Access
 from tests.harness.tools import fault, need
 from tests.readers.btf.btf_blob import ARRAY, FWD, INT, STRUCT, VAR, Strings, blob, record
 from tests.reports import sample
+from tests.suggestion import test_contention
 
 RULES = """
 [[rule]]
@@ -254,6 +255,11 @@ struct packet { __be32 a; unsigned char kind; __be32 b; unsigned char last; } pa
 struct first { char a[40], b[40]; char c[48] __attribute__((aligned(64))); } first;
 struct __attribute__((packed)) packed { char a; int b; short c __attribute__((aligned(4))); } packed;
 """
+MEASURED = [
+    {"written": "a", "loaded": "b", "processor": one, "date": one, "ratios": [{"core": 0, "interval": 100, "ratio": 1.5, "clear": True}]}
+    for one in (None, "2026-11-30")
+]
+"""What `tune` prints of a measurement, which not every machine can make."""
 RARE = {
     # what the documents here do not have: key, whether its value is null
     "bisect": {("first_bad.reason", False), ("first_bad.outcome", True)},
@@ -273,6 +279,7 @@ RARE = {
     "smallest": {
         ("candidates[].refusals[].file", True), ("candidates[].refusals[].line", True), ("not_searched[].file", True),
     },
+    "tune": {("no_patch", False), ("not_compared", False)},
     "report": {("findings[].definition.origin", True), ("findings[].fields[].size", True), ("findings[].intent.line", True)},
 }
 FILES = {
@@ -294,6 +301,8 @@ FILES = {
     "store-shares.txt": samples("mem-stores", SHARES, "1.00%  struct ring  struct ring +0 (head)",
                                 "1.00%  struct ring  struct ring +0x11 (odd)"),
     "load-shares.txt": samples("mem-loads", SHARES, "1.00%  struct ring  struct ring +0x8 (tail)"),
+    "array.h": test_contention.ARRAY, "array.txt": test_contention.TABLES[4][3], "array.json": json.dumps(test_contention.ARRAY_PROFILE),
+    "refused.c": RING + "struct ring one = { 1, 2 };\n",
     "short.h": "struct lock { long word; }; struct queue { struct lock lock; };",
     "uses.c": USES, "database.json": '[{"file": "gone.c", "arguments": ["cc", "gone.c"]}, '
     '{"file": "uses.c", "arguments": ["cc", "uses.c"]}]',
@@ -347,6 +356,12 @@ RUNS = {
         ("containers", "btf", "declared"),
     ],
     "allocations": [("allocations", ".")],
+    "tune": [
+        ("tune", "ring.h", "ring", "--profile", "lines.txt", "--base", "0x1000", "--no-measure", "--no-packs"),
+        ("tune", "refused.c", "ring", "--profile", "lines.txt", "--base", "0x1000", "--no-measure", "--no-packs"),
+        ("tune", "array.h", "s", "--profile", "array.txt", "--base", "0x7fff35cd5c40", "--no-measure", "--no-packs"),
+        ("tune", "btf", "gapped", "--profile", "lines.txt", "--base", "0x1000", "--no-measure", "--no-packs"),
+    ],
     "evidence": [
         ("evidence", "lines.txt", "--in", "ring.h", "--rules", "ring.toml", "--struct", "ring", "--base", "0x1000"),
         ("evidence", "lines.txt", "--in", "ring.h", "--rules", "ring.toml", "--struct", "ring", "--base", "0xff8"),
@@ -397,6 +412,7 @@ RUNS = {
         ("suggest", "loose.h", "loose", "--rules", "loose.toml"),
         ("suggest", "pair", "--rules", "core.toml", "--matrix", "twins.toml"),
         ("suggest", "lock", "--matrix", "btf.toml"),
+        ("suggest", "array.h", "s", "--evidence", "array.json"),
     ],
     "smallest": [("suggest", "smaller.c", "--smallest"), ("suggest", "btf", "--smallest")],
     "survey": [("survey", "btf", "layouts.h", "missing", "--store", "store", "--rules", "rules.toml", "--workers", "2")],
@@ -430,6 +446,7 @@ def documents(folder: Path) -> dict[str, list[Any]]:
         subprocess.run(["gcc", "-g", "-c", "smaller.c"], cwd=folder, check=True)
         made["smallest"].append(json.loads(run("suggest", "smaller.o", "--smallest", "--format", "json", cwd=folder).stdout))
         made["diff"] += [json.loads(run(*words, "--format", "json", cwd=folder).stdout) for words in COMPILED_RUNS]
+    made["tune"] += [{**made["tune"][0], "measurement": each, "not_measured": None} for each in MEASURED]
     made["survey-report"] = [json.loads(SURVEY_REPORT_FORMATS["json"](survey_sample.REPORT))]
     made["measure"] = [json.loads(MEASURE_FORMATS["json"](each)) for each in (COMPARED, SWEPT, REFUSED)]
     made["report"] += [json.loads(FORMATS["json"](each)) for each in (sample.REPORT, sample.CLEAN, sample.MATRIX, sample.DAMAGED)]

@@ -138,6 +138,21 @@ def test_alternatives_are_compared_by_what_they_leave(tmp_path):
     assert fewer["contention"]["after"] > made["contention"]["after"]
 
 
+def test_an_order_that_uses_forbid(tmp_path):
+    """Refused if nothing better is left; else the best that is left, and what rules out the better one."""
+    (tmp_path / "s.h").write_text("struct s { long a; long b; long c[7]; long d; };\n")
+    (tmp_path / "e.json").write_text(json.dumps(profile([line(0, [A, B])], 80)))
+    words = (tmp_path / "s.h", "s", "--evidence", tmp_path / "e.json", "--sources", tmp_path / "u.c")
+    (tmp_path / "u.c").write_text('#include "s.h"\nstruct s one = { 1, 2, { 3 }, 4 };\n')
+    made = suggest(*words, status=3)
+    assert (made["status"], made["refusals"][0]["kind"], made["patch"]) == ("refused", "positional-initialiser", None)
+    assert suggest(*words, "--force")["contention"]["after"] == 0
+    (tmp_path / "u.c").write_text('#include "s.h"\nchar one[__builtin_offsetof(struct s, b) == 8 ? 1 : -1];\n')
+    left = suggest(*words)
+    assert left["contention"]["after"] == 0
+    assert left["offsets"][left["order"].index("b")] == 8
+
+
 def profile(lines: Sequence[dict[str, Any]], size: int, **more: Any) -> dict[str, Any]:
     own = {"name": "s", "aggregate": "struct", "size": size, "lines": list(lines), "samples": []}
     return {
@@ -166,6 +181,8 @@ def line(first_byte: int, fields: Sequence[dict[str, Any]], **more: Any) -> dict
 
 
 A, B = touch("a", 0, 8, 0, 9, 9), touch("b", 8, 8, 5, 0, 20)
+ARRAY = "struct s { long p[3]; int *end; int sum[4]; long t; };\n"
+ARRAY_PROFILE = profile([line(0, [touch("end", 24, 8, 90, 0, 99), touch("sum[1]", 36, 4, 3, 50, 60)], counts=counts(95, 50))], 56)
 FINE = profile([line(0, [A, B])], 24)
 REFUSALS = [
     # the file; a part of what is said

@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from layoutlint.commands import order_phrases as phrases
 from layoutlint.commands.rules import case_file
 from layoutlint.commands.rules.cases import TARGET
-from layoutlint.commands.suggest import phrases
 from layoutlint.intent.toml import shipped_rules
 from layoutlint.judgement.case import Case
 from layoutlint.judgement.condition import ALWAYS

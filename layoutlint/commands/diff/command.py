@@ -160,7 +160,7 @@ def _compare(
             query = variable_query(packs + kernel_packs, own.variable, placement.line_size)
         compared = comparison.compare(before, after, own.fail_on, reading.allow_unknown, query, own.renames)
         if compared.layouts.changes:
-            from layoutlint.commands.diff.changed_allocators import find_allocators
+            from layoutlint.lint.changed_allocators import find_allocators
 
             allocators = find_allocators(compared, read[1], packs, kernel_packs, options)
             compared = replace(compared, allocators=allocators)

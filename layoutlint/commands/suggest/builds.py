@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from string import ascii_uppercase
 from typing import NamedTuple
 
-from layoutlint.commands.suggest import phrases
+from layoutlint.commands import order_phrases as phrases
 from layoutlint.model.build import Build, short_name
 from layoutlint.model.structs import Struct
 from layoutlint.reports.styled import Line, line, paragraph

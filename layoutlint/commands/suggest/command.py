@@ -135,8 +135,7 @@ def suggest(
     Exit status: 0 an order is suggested, or none is needed; 1 no order keeps all rules; 3 refused, or
     nothing was found.
     """
-    from layoutlint.commands import output_files, terminal
-    from layoutlint.commands.suggest import file_changes
+    from layoutlint.commands import file_changes, input_tree, output_files, terminal
 
     _refuse_combinations(own)
     inputs = without_keywords(words)
@@ -155,7 +154,7 @@ def suggest(
     for name, file in outputs:
         output_files.write_bytes(file, _encode(FORMATS[name](results)))
     if own.write:
-        _write(results, question.paths)
+        input_tree.write_changes(results, question.paths)
     _print(results, own, reading)
     sys.exit(_status(results, own))
 
@@ -321,32 +320,6 @@ def _request(name: str, own: SuggestOptions) -> Request:
         name, aims, own.effort, own.sources, own.force,
         own.alternative or 0, own.most_moves or 0, own.evidence,
     )  # fmt: skip
-
-
-def _write(results: Sequence[Suggestion], inputs: tuple[str, ...]) -> None:
-    """Write the changed files whole, all of them or none.
-
-    Nothing is written if one of several structs got no patch. Raises UsageError if a file is outside of the
-    trees of the inputs, was changed meanwhile, or cannot be written.
-    """
-    from layoutlint.commands import terminal
-    from layoutlint.commands.suggest import file_changes, input_tree
-
-    lacking = [result for result in results if result.patch is None]
-    if lacking and len(results) > 1:
-        names = ", ".join(result.struct.name for result in lacking)
-        terminal.complain(f"nothing is written, because there is no patch for {names}")
-    if lacking:
-        return
-    patches: dict[str, tuple[bytes, bytes]] = {}
-    for patch in (result.patch for result in results):
-        assert patch is not None
-        path = os.path.realpath(patch.file)
-        old, _ = patches.get(path, (_encode(patch.old_text), b""))
-        patches[path] = old, _encode(patch.text)
-    changed = {path: texts for path, texts in patches.items() if texts[0] != texts[1]}
-    input_tree.refuse_outside(changed, inputs)
-    file_changes.replace_files(changed)
 
 
 def _status(results: Sequence[Suggestion], own: SuggestOptions) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from layoutlint.commands.suggest import phrases
+from layoutlint.commands import order_phrases as phrases
 from layoutlint.model.json_object import JsonObject, one_of
 from layoutlint.model.structs import Struct
 from layoutlint.reports.json_values import document_text, file_and_line

@@ -6,7 +6,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from layoutlint import escapes
-from layoutlint.commands.suggest import builds, phrases
+from layoutlint.commands import order_phrases as phrases
+from layoutlint.commands.suggest import builds
 from layoutlint.suggestion.orders.result import Suggestion
 
 _WIDTH = 75

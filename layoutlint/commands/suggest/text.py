@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from layoutlint.commands.suggest import builds, phrases
+from layoutlint.commands import order_phrases as phrases
+from layoutlint.commands.suggest import builds
 from layoutlint.phrases import quantity
 from layoutlint.reports import styled
 from layoutlint.reports.styled import Line, line, paragraph

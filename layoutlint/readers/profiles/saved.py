@@ -137,6 +137,7 @@ class Profile(Record, frozen=True):
     reports: tuple[ProfileReport, ...]
     events: tuple[Event, ...]
     structs: tuple[ProfiledStruct, ...]
+    failures: tuple[Word, ...] = ()
 
 
 class Machine(Record, frozen=True):
@@ -190,6 +191,7 @@ class Ratio(Record, frozen=True):
     interval: Number
     ratio: Spread
     clear: bool
+    core: Number = 0
 
 
 class Measured(Record, frozen=True):

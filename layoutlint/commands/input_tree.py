@@ -1,12 +1,42 @@
-"""The tree of an input, outside of which no source is changed: a repository names files anywhere."""
+"""Writes suggested changes in the tree of an input, and nowhere else: a repository names files anywhere."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from layoutlint.commands import file_changes, terminal
 from layoutlint.errors import UsageError
 from layoutlint.files.project import is_repository
+from layoutlint.suggestion.orders.result import Suggestion
+
+
+def write_changes(results: Sequence[Suggestion], inputs: Iterable[str]) -> None:
+    """Write the changed files whole, all of them or none.
+
+    Nothing is written if one of several structs got no patch. Raises UsageError if a file is outside of the
+    trees of the inputs, was changed meanwhile, or cannot be written.
+    """
+    lacking = [result for result in results if result.patch is None]
+    if lacking and len(results) > 1:
+        names = ", ".join(result.struct.name for result in lacking)
+        terminal.complain(f"nothing is written, because there is no patch for {names}")
+    if lacking:
+        return
+    patches: dict[str, tuple[bytes, bytes]] = {}
+    for patch in (result.patch for result in results):
+        assert patch is not None
+        path = os.path.realpath(patch.file)
+        old, _ = patches.get(path, (_encode(patch.old_text), b""))
+        patches[path] = old, _encode(patch.text)
+    changed = {path: texts for path, texts in patches.items() if texts[0] != texts[1]}
+    refuse_outside(changed, inputs)
+    file_changes.replace_files(changed)
+
+
+def _encode(text: str) -> bytes:
+    """Return text with the bytes of files that are no UTF-8."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 def refuse_outside(paths: Iterable[str], inputs: Iterable[str]) -> None:
