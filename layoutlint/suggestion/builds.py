@@ -116,8 +116,8 @@ class ArrangedSubject(Record, frozen=True):
         """Return the pairs of fields that contend, at all placements of the struct, which can be changed."""
         if self.measured is None:
             return ()
-        options, packs = self.subject.options, self.subject.input_struct.judged.packs
-        stated = (pack.storage(struct) for pack in packs)
+        options, judged = self.subject.options, self.subject.input_struct.judged
+        stated = (pack.select_for(judged.reading).storage(struct) for pack in judged.packs)
         storage = next((each for each in stated if each is not None and each.word != EMBEDDED), None)
         where = placements(Layout(struct), options.line_size, options.min_align, storage)
         return self.measured.contended_pairs(struct, where)

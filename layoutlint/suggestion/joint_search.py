@@ -187,7 +187,7 @@ class JointSearch(Record, frozen=True):
             return free
         limits = [self.arranged[group.numbers[0]].around.limits for group in self.groups]
         limited = self._suggestion(self.task.with_limits(limits), request)
-        is_idle = self.task.aims[0] == "contention" and not limited.moves  # the order as it is, which is allowed
+        is_idle = self.task.aims[0] == "contention" and not limited.moves  # all that is allowed is as it is
         if limited.status not in ("optimal", "feasible") or limited.refusals or is_idle:
             return replace(free, status="refused")
         if [each.after for each in limited.aims] == [each.after for each in free.aims]:

@@ -183,6 +183,14 @@ def line(first_byte: int, fields: Sequence[dict[str, Any]], **more: Any) -> dict
 A, B = touch("a", 0, 8, 0, 9, 9), touch("b", 8, 8, 5, 0, 20)
 ARRAY = "struct s { long p[3]; int *end; int sum[4]; long t; };\n"
 ARRAY_PROFILE = profile([line(0, [touch("end", 24, 8, 90, 0, 99), touch("sum[1]", 36, 4, 3, 50, 60)], counts=counts(95, 50))], 56)
+PLACED = """
+[[struct.s]]
+placement = "aligned:64"
+when = { arch = ["i386"] }
+
+[[struct.s]]
+placement = "aligned:32"
+"""
 FINE = profile([line(0, [A, B])], 24)
 REFUSALS = [
     # the file; a part of what is said
@@ -212,6 +220,15 @@ def test_refusals(tmp_path, content, words):
     assert words in done.stderr
     assert (done.returncode, done.stdout) == (3, "")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["e.json", "s.h"]
+
+
+def test_placements_that_rule_files_state(tmp_path):
+    """Those of the machine of the input."""
+    (tmp_path / "s.h").write_text("struct s { long a; long b; long c; };\n")
+    (tmp_path / "e.json").write_text(json.dumps(FINE))
+    (tmp_path / "r.toml").write_text(PLACED)
+    made = suggest(tmp_path / "s.h", "s", "--evidence", tmp_path / "e.json", "--rules", tmp_path / "r.toml")
+    assert made["contention"]["placements"] == 2
 
 
 TOGETHER = [

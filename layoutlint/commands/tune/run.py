@@ -77,12 +77,12 @@ def _evidence(task: Task, run_command: RunCommand, folder: str) -> tuple[str, Pr
     """Return the file with the evidence of the profiles, and its content. Raises LayoutlintError."""
     file = os.path.join(folder, "evidence.json")
     words = [*task.profile_words, "--in", task.path, "--struct", task.request.struct]
-    ended = run_command("evidence", [*words, "--output", f"json={file}"])
+    run_command("evidence", [*words, "--output", f"json={file}"])
     content = saved.load(file).content
     assert isinstance(content, Profile)
     if not any(each.lines for each in content.structs):
-        reasons = content.failures or (f"no cache line of struct {task.request.struct}", ended.complaints)
-        raise ReadError(task.path, "; ".join(filter(None, reasons)))
+        origin, _, reason = next(iter(content.failures), "").partition(": ")
+        raise ReadError(origin or task.path, reason or f"no cache line of struct {task.request.struct}")
     return file, content
 
 
