@@ -153,6 +153,8 @@ class Measured(Record):
 
     files: tuple[str, ...]
     unit: Unit = "hitm"
+    units: set[Literal["hitm", "peer"]] = field(default_factory=set)
+    """What the reports count."""
     total: int = 0
     """The HITMs of all lines."""
     pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -239,8 +241,10 @@ def _lines_of(path: str, struct: Struct, result: Measured) -> Iterator[Line]:
     if not own:
         names = ", ".join(each.name for each in profile.structs[:3]) or "no struct"
         raise ReadError(path, f"has no accesses to struct {struct.name}, but to {names}")
-    if any(each.snoops == "peer" for each in profile.reports):
-        result.unit = "peer"
+    result.units |= {each.snoops for each in profile.reports}
+    if len(result.units) > 1:
+        raise ReadError(path, "some reports count HITMs, and others peer snoops: give reports of one kind")
+    result.unit = next(iter(result.units), "hitm")
     builds = [each.build_note for each in profile.reports if each.build != "same"]
     result.doubts |= dict.fromkeys(f"the build of the profile is not verified: {note}" for note in builds)
     for each in own:

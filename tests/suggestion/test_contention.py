@@ -202,6 +202,8 @@ REFUSALS = [
     (profile([line(0, [A, B])], 32), "is of another build: s has 32 bytes there, and 24 here"),
     (profile([line(0, [A, {**B, "offset": 16, "at": 16}])], 24), "is of another build: bytes of `b` are 8 at 16, and 8 at 8 here"),
     (profile([line(0, [A, {**B, "path": "z"}])], 24), "is of another build: bytes of `z` are 8 at 8, and none here"),
+    ({**FINE, "reports": [{"path": each, "formats": [], "captured": None, "snoops": each} for each in ("hitm", "peer")]}, "HITMs, and others peer snoops"),
+    ({**FINE, "structs": [{**FINE["structs"][0], "lines": [line(0, [A, touch("b", 8, 8, 2**64 - 1, 0, 9)])]}]}, "expected `int` <= 4611686018427387904"),
     (profile([], 24), "has no cache line of s: only perf c2c shows who contends"),
     (profile([line(0, [A, B], counts=counts(1, 9))], 24), "numbers that cannot be, of line 0x1000: fields have 5 contended loads, and the line 1"),
     (profile([line(0, [A, B], counts=counts(5, 1))], 24), "numbers that cannot be, of line 0x1000: fields have 9 contended stores, and the line 1"),
