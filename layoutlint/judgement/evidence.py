@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Literal
 
+from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.context import Access
 from layoutlint.judgement.rule import Rule
 from layoutlint.model.json_object import JsonObject, Natural, Positive
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
+from layoutlint.phrases import quantity
 from layoutlint.readers.profiles.records import Code, Counts, Format, ReportHeader, Role, Touch
+from layoutlint.readers.profiles.saved import Place
 
 LEAST_STORES = 0.05
 """A field with a smaller part of the stores to a line is not the one that takes the line away."""
@@ -327,3 +330,22 @@ class EvidenceReport(Record, frozen=True):
     failures: tuple[Unread, ...]
     notes: tuple[str, ...]
     exit_status: int
+
+
+def layout_difference(layout: Layout, size: int | None, places: tuple[Place, ...]) -> str:
+    """Return how a layout differs from that of saved evidence; empty if it does not."""
+    for place in places:
+        now = layout.find(place.path)
+        if now is None:
+            return f"the layout differs: it has no `{place.path}`"
+        if now.offset != place.offset or now.size != place.size:
+            was = f"was at {place.offset} with {_bytes(place.size)}"
+            is_now = f"is at {now.offset} with {_bytes(now.size)}"
+            return f"the layout is another: `{place.path}` {was}, and {is_now}"
+    if size != layout.size:
+        return f"the layout is another: the struct had {_bytes(size)}, and has {_bytes(layout.size)}"
+    return ""
+
+
+def _bytes(size: int | None) -> str:
+    return "?? bytes" if size is None else quantity(size, "byte")

@@ -7,7 +7,14 @@ from collections.abc import Iterator
 
 from layoutlint.errors import ReadError, RuleFileError, UsageError
 from layoutlint.geometry.layout import Layout, cached_layout
-from layoutlint.judgement.evidence import FieldTouch, PlacedLine, SeenPair, StructEvidence, TypedCount
+from layoutlint.judgement.evidence import (
+    FieldTouch,
+    PlacedLine,
+    SeenPair,
+    StructEvidence,
+    TypedCount,
+    layout_difference,
+)
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.origin import EvidenceUse, Origin, Support
 from layoutlint.judgement.rule import Rule
@@ -121,25 +128,6 @@ class _Run(Record, frozen=True):
         return f"the build is another: its build id is {min(theirs)}, here it is {min(ours)}"
 
 
-def _difference(layout: Layout, size: int | None, places: tuple[saved.Place, ...]) -> str:
-    """Return how a layout differs from that of saved evidence; empty if it does not."""
-    for place in places:
-        now = layout.find(place.path)
-        if now is None:
-            return f"the layout differs: it has no `{place.path}`"
-        if now.offset != place.offset or now.size != place.size:
-            was = f"was at {place.offset} with {_bytes(place.size)}"
-            is_now = f"is at {now.offset} with {_bytes(now.size)}"
-            return f"the layout is another: `{place.path}` {was}, and {is_now}"
-    if size != layout.size:
-        return f"the layout is another: the struct had {_bytes(size)}, and has {_bytes(layout.size)}"
-    return ""
-
-
-def _bytes(size: int | None) -> str:
-    return "?? bytes" if size is None else quantity(size, "byte")
-
-
 def _profile_origins(
     finding: Finding, layout: Layout, file: Saved, struct: ProfiledStruct, other_build: str
 ) -> Iterator[Origin]:
@@ -149,7 +137,7 @@ def _profile_origins(
     evidence = _evidence(layout, content, struct, finding.verdict.line_size)
     places: dict[str, saved.Place] = {each.path: each for line in struct.lines for each in line.fields}
     places.update((each.path, each) for each in struct.samples)
-    difference = _difference(layout, struct.size, tuple(places.values()))
+    difference = layout_difference(layout, struct.size, tuple(places.values()))
     if other_build or difference:
         support: Support = "other-build" if other_build else "other-layout"
         if _names_fields(finding, places):
@@ -235,7 +223,7 @@ def _measurement_origins(finding: Finding, layout: Layout, measured: Measured, p
         return
     about = [each for each in measured.layouts if _affected_bases(finding, measured, each)]
     date = measured.run.date
-    differences = [_difference(layout, each.size, each.accesses) for each in about]
+    differences = [layout_difference(layout, each.size, each.accesses) for each in about]
     if measured.machine.line_size != finding.verdict.line_size:
         differences = [f"it was measured on lines of {measured.machine.line_size} bytes"] * len(about)
     for each, difference in zip(about, differences, strict=True):

@@ -49,6 +49,8 @@ class Request(Record, frozen=True):
     uses: Uses
     line_size: int
     """Bytes of a line of the machine that measures."""
+    is_replay: bool = False
+    """Whether a profile has the accesses, and not a rule or the caller."""
 
 
 class Subjects(Record, frozen=True):
@@ -149,7 +151,7 @@ def _choose_rule(
     """Return the rule to measure, with its pack; None if the caller names fields instead."""
     names = [rule.id for rule, _ in input_struct.rules]
     if request.rule is None:
-        if request.uses.operations():
+        if request.uses.operations() or request.is_replay:
             return None
         if len(names) == 1:
             return input_struct.rules[0]
@@ -181,7 +183,8 @@ def _subject(
         _refuse_other_lines(context, chosen, request, path)
         if chosen is None:
             subject = _subject_of(input_struct, context, None)
-            return replace(subject, sides=named_sides(context, request.uses)), "apart", notes
+            named = () if request.is_replay else named_sides(context, request.uses)
+            return replace(subject, sides=named), "apart", notes
         rule = chosen[0]
         assert isinstance(rule.kind, HasSides)
         verdict = judge_placements(rule, rule.kind.check, context)

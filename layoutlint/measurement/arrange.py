@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, product
 from math import gcd
 
+from layoutlint.errors import ReadError
 from layoutlint.geometry.layout import Place
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.sides import Side
@@ -19,7 +20,9 @@ from layoutlint.measurement.experiment import (
     Operation,
     Role,
     Word,
+    shared_lines,
 )
+from layoutlint.measurement.mix import Mix
 from layoutlint.model.paths import overlap
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
@@ -118,8 +121,49 @@ def experiment(
 ) -> Experiment:
     """Return what is measured. Raises ValueError for fields that cannot be accessed."""
     pair = _opposed_sides(subjects) if mode == "contention" else None
-    arrangements = tuple(_arrangement(mode, each, uses, pair, line_size) for each in subjects)
+    arrangements = tuple(
+        _arrangement(mode, each, _roles(each, uses, pair, line_size), line_size) for each in subjects
+    )
     return Experiment(mode, line_size, arrangements, intervals if mode == "contention" else (0,))
+
+
+def replay(
+    mix: Mix, cores: int, subjects: Sequence[Subject], intervals: tuple[int, ...], line_size: int
+) -> Experiment:
+    """Return an experiment in which cores do the accesses of a profile.
+
+    Raises ReadError for fields that a layout lacks, and for those that cannot be accessed.
+    """
+    arrangements = []
+    for each in subjects:
+        try:
+            roles = _replaying_roles(mix, cores, each, line_size)
+            arrangements.append(_arrangement("contention", each, roles, line_size))
+        except (ValueError, CannotTell) as error:
+            raise ReadError(each.origin, str(error)) from None
+    return Experiment("contention", line_size, tuple(arrangements), intervals)
+
+
+def _replaying_roles(mix: Mix, cores: int, subject: Subject, line_size: int) -> tuple[Role, ...]:
+    widest = gcd(_WIDEST, line_size, *subject.context.placements.bases)
+    places = {each.path: subject.context.place(each.path) for each in mix.accesses}
+    for place in places.values():
+        _refuse_untouchable(place)
+    roles = []
+    for turns in mix.share_out(cores):
+        fields = []
+        for access, times in turns:
+            place = places[access.path]
+            at = place.offset + access.within
+            if at >= place.end:
+                raise ValueError(f"`{access.path}` has no byte {access.within}, which the profile shows")
+            word = Word(access.operation, _width(at, place.end - at, widest), at)
+            size = place.end - place.offset
+            fields.append(
+                FieldAccess(access.path, place.offset, size, access.operation, False, (word,), times)
+            )
+        roles.append(Role(tuple(fields)))
+    return tuple(roles)
 
 
 def _opposed_sides(subjects: Sequence[Subject]) -> tuple[int, int]:
@@ -140,18 +184,19 @@ def _has(side: Side, path: str) -> bool:
     return any(overlap(path, place.path) for place in side.places)
 
 
-def _arrangement(
-    mode: Mode, subject: Subject, uses: Uses, pair: tuple[int, int] | None, line_size: int
-) -> Arrangement:
-    bases = subject.context.placements.bases
-    roles: tuple[Role, ...]
+def _roles(
+    subject: Subject, uses: Uses, pair: tuple[int, int] | None, line_size: int
+) -> tuple[Role, ...]:
+    """Return what two cores do with the sides of a pair, or in a sweep one core with all fields."""
     if pair is None:
         fields = (f for side in subject.sides for f in _fields(side, subject, uses, line_size))
-        roles = (Role(tuple(dict.fromkeys(fields))),)
-    else:
-        both = [Role(_fields(subject.sides[number], subject, uses, line_size)) for number in pair]
-        roles = tuple(sorted(both, key=_disturbs))
-        roles = _move_across_objects(roles, subject.verdict)
+        return (Role(tuple(dict.fromkeys(fields))),)
+    both = [Role(_fields(subject.sides[number], subject, uses, line_size)) for number in pair]
+    return _move_across_objects(tuple(sorted(both, key=_disturbs)), subject.verdict)
+
+
+def _arrangement(mode: Mode, subject: Subject, roles: tuple[Role, ...], line_size: int) -> Arrangement:
+    bases = subject.context.placements.bases
     for role in roles:
         _refuse_unmeasurable(role)
     verdict = subject.verdict
@@ -173,6 +218,15 @@ def field_access(
     place: Place, operation: Operation, is_assumed: bool, bases: Iterable[int], line_size: int
 ) -> FieldAccess:
     """Return the accesses to a field of an object that can be at some bases. Raises ValueError for none."""
+    _refuse_untouchable(place)
+    assert place.size is not None
+    widest = gcd(_WIDEST, line_size, *bases)
+    words = _words(place.offset, place.end, widest, operation)
+    return FieldAccess(place.path, place.offset, place.size, operation, is_assumed, words)
+
+
+def _refuse_untouchable(place: Place) -> None:
+    """Raise ValueError for a field without bytes, and one that is too far from the start of the struct."""
     if place.size is None or place.is_flexible:
         raise ValueError(f"the size of `{place.path}` is not known")
     if place.is_empty:
@@ -182,9 +236,6 @@ def field_access(
             f"`{place.path}` ends at byte {place.end:,}; only the first {_MOST_REACH:,} bytes of a struct "
             "are measured"
         )
-    widest = gcd(_WIDEST, line_size, *bases)
-    words = _words(place.offset, place.end, widest, operation)
-    return FieldAccess(place.path, place.offset, place.size, operation, is_assumed, words)
 
 
 def _words(start: int, end: int, widest: int, operation: Operation) -> tuple[Word, ...]:
@@ -290,10 +341,12 @@ def _violating_bases(bases: tuple[int, ...], verdict: Verdict | None) -> tuple[i
 def _affected_bases(mode: Mode, arrangement: Arrangement, line_size: int) -> Iterator[int]:
     """Yield the bases with a shared line, or in a sweep with more lines than the words need."""
     size = sum(word.width for word in arrangement.roles[0].words)
-    least = 0 if mode == "contention" else -(-size // line_size)
     for base in arrangement.bases:
-        lines = frozenset.intersection(*(role.lines(base, line_size) for role in arrangement.roles))
-        if len(lines) > least:
+        if mode == "contention":
+            is_affected = bool(shared_lines(arrangement.roles, base, line_size))
+        else:
+            is_affected = len(arrangement.roles[0].lines(base, line_size)) > -(-size // line_size)
+        if is_affected:
             yield base
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import permutations, product
 from typing import Literal
 
 from layoutlint.model.record import Record
 
 Mode = Literal["contention", "sweep"]
-"""Two cores access one object, or one core accesses many objects that are not in its cache."""
+"""Cores access one object, or one core accesses many objects that are not in its cache."""
 Operation = Literal["load", "store", "add", "lock"]
 """A load, a store, an atomic addition, or an attempt to take a lock (and its release)."""
 
@@ -41,10 +42,16 @@ class FieldAccess(Record, frozen=True):
     is_assumed: bool
     """Whether nothing declares the access."""
     words: tuple[Word, ...]
+    times: int = 1
+    """How often a core accesses the field before it begins again."""
+
+    def lines(self, base: int, line_size: int) -> frozenset[int]:
+        """Return the lines that it touches if the object is at a base."""
+        return frozenset(word.line(base, line_size) for word in self.words)
 
 
 class Role(Record, frozen=True):
-    """The accesses that one core repeats, in this order."""
+    """The accesses that one core repeats: in the order of the fields, and repeated ones spread evenly."""
 
     fields: tuple[FieldAccess, ...]
     distance: int = 0
@@ -52,8 +59,11 @@ class Role(Record, frozen=True):
 
     @property
     def words(self) -> tuple[Word, ...]:
-        """The accesses of all fields."""
-        return tuple(word for each in self.fields for word in each.words)
+        """The accesses of all fields, in the order in which the core does them."""
+        turns = [
+            ((2 * turn + 1) / each.times, each) for each in self.fields for turn in range(each.times)
+        ]
+        return tuple(word for _, each in sorted(turns, key=lambda turn: turn[0]) for word in each.words)
 
     def lines(self, base: int, line_size: int) -> frozenset[int]:
         """Return the lines that it touches if the object is at a base."""
@@ -125,6 +135,20 @@ class Experiment(Record, frozen=True):
                     yield Cell(number, base, interval)
 
     def shared_lines(self, arrangement: Arrangement, base: int) -> int:
-        """Return how many lines two cores share at a base, or in a sweep how many lines the core touches."""
-        lines = [role.lines(base, self.line_size) for role in arrangement.roles]
-        return len(frozenset.intersection(*lines))
+        """Return how many lines cores share at a base, or in a sweep how many lines the core touches."""
+        if self.mode == "sweep":
+            return len(arrangement.roles[0].lines(base, self.line_size))
+        return len(shared_lines(arrangement.roles, base, self.line_size))
+
+
+def shared_lines(roles: Sequence[Role], base: int, line_size: int) -> frozenset[int]:
+    """Return the lines on which one core writes a field, and another core accesses another field."""
+    return frozenset().union(
+        *(
+            written.lines(base + one.distance, line_size) & field.lines(base + other.distance, line_size)
+            for one, other in permutations(roles, 2)
+            for written, field in product(one.fields, other.fields)
+            if written.operation != "load"
+            and (written.path, one.distance) != (field.path, other.distance)
+        )
+    )

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.commands.measure.machine import CannotMeasure, choose_cores
+from layoutlint.measurement.machine import CannotMeasure, choose_cores
 from tests.harness.command import ROOT, WITHOUT_CACHE, run
 from tests.harness.tools import need
 

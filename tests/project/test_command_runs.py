@@ -95,6 +95,10 @@ RUNS: dict[tuple[str, str], Run] = {
     ("docs/evidence.md", "measure --before old.o --after new.o queue --write head --write tail"): Run(
         0, "int main", "gcc", f"echo '{QUEUE}' | gcc -g -c -x c - -o old.o; echo '{WIDE}' | gcc -g -c -x c - -o new.o", more="--dry-run"
     ),
+    ("docs/evidence.md", "measure --before old.h --after new.h address_space --evidence c2c.json"): Run(
+        0, "int main", "c2c.txt=fixtures/profiles/c2c-address-space-before.txt old.h=fixtures/profiles/address-space.h",
+        "cp old.h new.h; layoutlint evidence c2c.txt --in old.h --struct address_space --format json > c2c.json", more="--dry-run",
+    ),
     ("docs/contributing/measured.md", "measure vmlinux address_space --rule address-space-i-mmap-apart-from-rwsem --lock i_mmap_rwsem.count --write i_mmap"): Run(
         0, "int main", f"{VMLINUX} gcc", more="--dry-run"
     ),

@@ -20,12 +20,12 @@ from layoutlint.commands.schema import NAMES
 from layoutlint.commands.survey.command import REPORT_FORMATS as SURVEY_REPORT_FORMATS
 from layoutlint.reports import FORMATS
 from tests.commands import test_diff_uses, test_generic_uses
-from tests.commands.measure.sample import COMPARED, REFUSED, SWEPT
 from tests.commands.survey import sample as survey_sample
 from tests.harness import json_schemas, perf_samples, repository
 from tests.harness.command import ROOT, run
 from tests.harness.perf_samples import Access
 from tests.harness.tools import fault, need
+from tests.measurement.sample import COMPARED, REFUSED, REPLAYED, SWEPT
 from tests.readers.btf.btf_blob import ARRAY, FWD, INT, STRUCT, VAR, Strings, blob, record
 from tests.reports import sample
 from tests.suggestion import test_contention
@@ -448,7 +448,7 @@ def documents(folder: Path) -> dict[str, list[Any]]:
         made["diff"] += [json.loads(run(*words, "--format", "json", cwd=folder).stdout) for words in COMPILED_RUNS]
     made["tune"] += [{**made["tune"][0], "measurement": each, "not_measured": None} for each in MEASURED]
     made["survey-report"] = [json.loads(SURVEY_REPORT_FORMATS["json"](survey_sample.REPORT))]
-    made["measure"] = [json.loads(MEASURE_FORMATS["json"](each)) for each in (COMPARED, SWEPT, REFUSED)]
+    made["measure"] = [json.loads(MEASURE_FORMATS["json"](each)) for each in (COMPARED, REPLAYED, SWEPT, REFUSED)]
     made["report"] += [json.loads(FORMATS["json"](each)) for each in (sample.REPORT, sample.CLEAN, sample.MATRIX, sample.DAMAGED)]
     return made
 

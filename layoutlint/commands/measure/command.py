@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
-from math import ceil
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import click
@@ -30,12 +28,16 @@ from layoutlint.errors import EXIT_UNKNOWN, ReadError
 from layoutlint.reports import formats
 
 if TYPE_CHECKING:
-    from layoutlint.commands.measure.machine import Machine
-    from layoutlint.commands.measure.plan import Plan
-    from layoutlint.commands.measure.result import Measurement
     from layoutlint.lint.subject import Request, Source, Subjects
+    from layoutlint.measurement.experiment import Mode
+    from layoutlint.measurement.machine import Machine
+    from layoutlint.measurement.mix import Mix
+    from layoutlint.measurement.plan import Plan
+    from layoutlint.measurement.result import Measurement
+    from layoutlint.measurement.run import Setup
+    from layoutlint.readers.profiles.saved import Saved
 
-_SECONDS, _MOST_SECONDS = 10.0, 600.0
+_MOST_SECONDS = 600.0
 _ROUNDS, _MOST_ROUNDS = 7, 100
 _MOST_INTERVAL = 1_000_000
 
@@ -54,10 +56,8 @@ def _numbers(ctx: click.Context, param: click.Parameter, text: str | None) -> tu
 
 
 def _intervals(ctx: click.Context, param: click.Parameter, text: str | None) -> tuple[int, ...]:
-    from layoutlint.measurement.experiment import INTERVALS
-
-    numbers = _numbers(ctx, param, text) or INTERVALS
-    if max(numbers) > _MOST_INTERVAL or len(numbers) > 8:
+    numbers = _numbers(ctx, param, text)
+    if max(numbers, default=0) > _MOST_INTERVAL or len(numbers) > 8:
         raise click.BadParameter(f"{text!r}: at most 8 numbers up to {_MOST_INTERVAL}", ctx, param)
     return numbers
 
@@ -79,6 +79,9 @@ class MeasureOptions(NamedTuple):
     locks: tuple[str, ...] = option(
         "--lock", multiple=True, metavar="FIELD", help="Try to take the lock FIELD."
     )
+    evidence: tuple[str, ...] = option(
+        "--evidence", multiple=True, metavar="FILE", help="Replay a profile: the JSON of `evidence`."
+    )
     stores: bool = option(
         "--stores", is_flag=True, help="Write by plain stores instead of atomic additions."
     )
@@ -87,7 +90,7 @@ class MeasureOptions(NamedTuple):
     )
     intervals: tuple[int, ...] = option(
         "--intervals", metavar="NS,...", callback=_intervals,
-        help="Pause the first core N ns (default: 0,100,1000,10000).",
+        help="Pause the first core N ns (default: 0,100,1000,10000; of a profile 0).",
     )  # fmt: skip
     cores: tuple[int, ...] = option(
         "--cores", metavar="N,N", callback=_numbers, help="Use these processors (default: the first cores)."
@@ -124,13 +127,14 @@ def measure(
 ) -> NoReturn:
     """Measure here what a layout costs.
 
-    Two cores of this machine access the fields of STRUCT. layoutlint generates a C program with the
-    offsets, compiles it and runs it. The accesses come from a rule (--rule) and its declared accesses, or
-    from --read, --write and --lock. --before and --after compare two layouts; one of them can be INPUT.
+    Cores of this machine access the fields of STRUCT. layoutlint generates a C program with the
+    offsets, compiles it and runs it. The accesses come from a rule (--rule) and its declared accesses, from
+    --read, --write and --lock, or from a profile (--evidence). --before and --after compare two layouts;
+    one of them can be INPUT.
 
     Exit status: 0 measured, whatever the result is; 3 this machine cannot measure it.
     """
-    from layoutlint.commands.measure.machine import CannotMeasure
+    from layoutlint.measurement.machine import CannotMeasure
 
     try:
         _measure(flags, words, own, placement, reading)
@@ -155,12 +159,14 @@ def _measure(
         raise click.UsageError("--dry-run prints a program only: leave --output out, or redirect stdout")
     outputs = parse_outputs(own.outputs, own.format_, FORMATS, "svg=rates.svg")
     paths = [path for _, path in outputs]
-    output_files.refuse(paths, [*(each.path for each in sources), *own.rule_paths])
+    read = (*own.rule_paths, *own.evidence)
+    output_files.refuse(paths, [*(each.path for each in sources), *read])
     for path in paths:
         output_files.refuse_source(path)
-    selection, plan, machine = _make_plan(flags, sources, name, own, placement, reading)
+    ready = _make_plan(flags, sources, name, own, placement, reading)
+    selection, plan, machine = ready.selection, ready.plan, ready.machine
     if own.dry_run:
-        from layoutlint.commands.measure import runner
+        from layoutlint.measurement import runner
 
         terminal.write(runner.program_text(plan))
         sys.exit(0)
@@ -170,7 +176,12 @@ def _measure(
         terminal.complain(
             f"measuring for about {plan.timing.seconds:.0f} s on {noun} {cores}, with {machine.compiler}"
         )
-    measurement = _result(name, selection, plan, machine)
+    from layoutlint.measurement import run
+
+    measurement = run.measure(
+        name, selection.subjects, plan, machine,
+        rule=selection.rule, mix=ready.mix, notes=selection.notes,
+    )  # fmt: skip
     for format_, path in outputs:
         output_files.write_whole(path, FORMATS[format_](measurement))
     _print(measurement, own.format_, reading)
@@ -228,22 +239,21 @@ def _make_plan(
     own: MeasureOptions,
     placement: PlacementOptions,
     reading: ReadingOptions,
-) -> tuple[Subjects, Plan, Machine]:
+) -> _Prepared:
     """Read the layouts, and return what is measured and where.
 
     Raises ReadError, UsageError and CannotMeasure.
     """
-    from layoutlint.commands.measure import machine as this_machine
-    from layoutlint.commands.measure import runner
     from layoutlint.intent.overrides import apply_overrides
     from layoutlint.intent.toml import shipped_rules
     from layoutlint.lint import subject
     from layoutlint.lint.options import Intents, Options
+    from layoutlint.measurement import run
+    from layoutlint.measurement.mix import read_mix
 
-    line_size, second = this_machine.cache_sizes(min(own.cores, default=0))
-    if line_size is None:
-        raise this_machine.CannotMeasure("the system does not state the size of a cache line")
-    request = _request(name, own, line_size)
+    setup = run.Setup(own.cores, own.seconds, own.rounds, own.dry_run)
+    request = _request(name, own, run.line_size(setup))
+    files = _load_evidence(own.evidence)
     packs = load_packs_of_inputs(own.rule_paths, own.pack_names)
     kernel_packs = () if own.no_packs else shipped_rules.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
@@ -254,15 +264,34 @@ def _make_plan(
         intents=Intents(annotations=not own.no_annotations),
     )
     selection = subject.find_subjects(sources, request, packs, kernel_packs, options)
-    plan = _plan(selection, request, own, second)
-    model, is_virtual = this_machine.processor()
-    compiler = "" if own.dry_run else this_machine.find_compiler()
-    version = "" if own.dry_run else runner.compiler_version(compiler)
-    available = len(this_machine.allowed_processors())
-    machine = this_machine.Machine(
-        model, is_virtual, plan.cores, available, line_size, second, compiler, version
-    )
-    return selection, plan, machine
+    mix = None
+    if files:
+        layouts = [each.context.layout for each in selection.subjects]
+        mix = read_mix(files, layouts, own.stores)
+        plan = run.plan_replay(selection.subjects, mix, own.intervals or (0,), setup)
+    else:
+        plan = _plan(selection, request, own, setup)
+    return _Prepared(selection, mix, plan, run.find_machine(plan, setup))
+
+
+class _Prepared(NamedTuple):
+    """What is measured, and where."""
+
+    selection: Subjects
+    mix: Mix | None
+    plan: Plan
+    machine: Machine
+
+
+def _load_evidence(paths: tuple[str, ...]) -> tuple[Saved, ...]:
+    """Return saved profiles. Raises ReadError, also for files that are none: nothing can be measured."""
+    from layoutlint.errors import UsageError
+    from layoutlint.readers.profiles import saved
+
+    try:
+        return tuple(saved.load(path) for path in dict.fromkeys(paths))
+    except UsageError as error:
+        raise ReadError(error.place, error.reason) from None
 
 
 def _request(name: str, own: MeasureOptions, line_size: int) -> Request:
@@ -271,10 +300,14 @@ def _request(name: str, own: MeasureOptions, line_size: int) -> Request:
 
     named = (*own.reads, *own.writes, *own.locks)
     _refuse_ambiguous(named)
+    if own.evidence and (named or own.rule is not None or own.sweep):
+        raise click.UsageError(
+            "--evidence has the accesses of all cores: leave out --rule, --read, --write, --lock and --sweep"
+        )
     uses = Uses(own.reads, own.writes, own.locks, own.stores)
     if own.rule is None and len(named) == 1 and not own.sweep:
         raise click.UsageError("two cores need two fields: add a --read, --write or --lock (or --sweep)")
-    return Request(name, own.rule, uses, line_size)
+    return Request(name, own.rule, uses, line_size, bool(own.evidence))
 
 
 def _refuse_ambiguous(named: tuple[str, ...]) -> None:
@@ -293,65 +326,20 @@ def _refuse_ambiguous(named: tuple[str, ...]) -> None:
             raise click.UsageError(f"`{path}` and `{other}` are the same field, or parts of one another")
 
 
-def _plan(selection: Subjects, request: Request, own: MeasureOptions, second: int | None) -> Plan:
+def _plan(selection: Subjects, request: Request, own: MeasureOptions, setup: Setup) -> Plan:
     """Return the experiment with cores and times. Raises ReadError, UsageError and CannotMeasure."""
-    from layoutlint.commands.measure import machine
-    from layoutlint.commands.measure.plan import Plan, Timing
-    from layoutlint.measurement import arrange
+    from layoutlint.measurement import arrange, run
+    from layoutlint.measurement.experiment import INTERVALS
     from layoutlint.model.record import replace
 
     is_sweep = own.sweep or selection.arranges == "together"
     subjects = selection.subjects
     if own.sweep and selection.arranges == "apart":  # lines that are apart cost a sweep more
         subjects = tuple(replace(each, verdict=None) for each in subjects)
+    mode: Mode = "sweep" if is_sweep else "contention"
+    intervals = own.intervals or INTERVALS
     try:
-        experiment = arrange.experiment(
-            "sweep" if is_sweep else "contention", subjects, request.uses, own.intervals, request.line_size
-        )
-        number = 1 if is_sweep else 2
-        cores = tuple(range(number)) if own.dry_run else machine.choose_cores(number, own.cores)
-        plan = Plan(experiment, cores, Timing(own.seconds or _SECONDS, own.rounds), second or 1 << 20)
-        assert plan.arena
+        experiment = arrange.experiment(mode, subjects, request.uses, intervals, request.line_size)
     except ValueError as error:
         raise ReadError(subjects[0].origin, str(error)) from None
-    least = plan.timing.least_seconds(len(plan.cells))
-    if own.seconds is not None and own.seconds < least:
-        raise click.UsageError(
-            f"--seconds {own.seconds:g} is too short for {len(plan.cells)} situations in {own.rounds} "
-            f"rounds: give at least {ceil(10 * least) / 10}, or less --rounds or --intervals"
-        )
-    seconds = max(plan.timing.seconds, least)
-    return replace(plan, timing=replace(plan.timing, seconds=seconds))
-
-
-def _result(name: str, selection: Subjects, plan: Plan, machine: Machine) -> Measurement:
-    """Run the program, and return what it measured."""
-    from layoutlint.commands.measure import machine as this_machine
-    from layoutlint.commands.measure import result, runner
-    from layoutlint.measurement import arrange
-
-    load, stolen, begun = this_machine.load(), this_machine.stolen_ticks(), time.monotonic()
-    samples = runner.run(plan, machine.compiler)
-    seconds, now = time.monotonic() - begun, this_machine.stolen_ticks()
-    passed = now[1] - stolen[1]
-    share = (now[0] - stolen[0]) / passed if passed > 0 else None
-    conditions = result.Conditions(load, share, seconds, time.strftime("%Y-%m-%d"))
-    total, valid, series = result.series_of_samples(samples, plan)
-    rule = selection.rule
-    return result.Measurement(
-        name,
-        selection.subjects[0].struct.source,
-        None if rule is None else rule.id,
-        None if rule is None else rule.kind.name,
-        plan,
-        machine,
-        conditions,
-        total,
-        valid,
-        series,
-        (
-            *selection.notes,
-            *this_machine.foreign_layouts(each.struct.target.name for each in selection.subjects),
-            *arrange.notes(selection.subjects, plan.experiment),
-        ),
-    )
+    return run.make_plan(experiment, 1 if is_sweep else 2, subjects[0].origin, setup)

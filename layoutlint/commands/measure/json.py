@@ -7,10 +7,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from layoutlint.commands.measure.plan import SEED
-from layoutlint.commands.measure.result import LEAST_FACTOR, Measurement, Ratio, Series
 from layoutlint.errors import EXIT_KEPT, EXIT_UNKNOWN
 from layoutlint.measurement.experiment import Arrangement, Role
+from layoutlint.measurement.plan import SEED
+from layoutlint.measurement.result import LEAST_FACTOR, Measurement, Ratio, Series
 from layoutlint.model.json_object import Amount, JsonObject, Natural, Positive, Share, one_of
 from layoutlint.reports.json_values import document_text, file_and_line
 
@@ -34,14 +34,16 @@ class Document(JsonObject, frozen=True, tag_field="schema", tag="layoutlint/meas
     """The rule's id. Null if fields were named instead."""
     kind: str | None
     """The kind of the rule."""
+    evidence: Sequence[str]
+    """The files with the profile that is replayed. Empty for other accesses."""
     mode: Annotated[str, one_of("contention", "sweep")]
-    """Contention: two cores access one object. Sweep: one core accesses many objects."""
+    """Contention: cores access one object. Sweep: one core accesses many objects."""
     machine: MachineJson
     """The machine that measured."""
     run: RunJson
     """How it was measured."""
     control: ControlJson
-    """Two counters that show whether the machine can tell."""
+    """Counters that show whether the machine can tell."""
     refusal: str | None
     """Why the machine could not tell, with the numbers. Null if it could."""
     layouts: Sequence[LayoutJson]
@@ -100,10 +102,10 @@ class RunJson(JsonObject, frozen=True):
 
 
 class ControlJson(JsonObject, frozen=True):
-    """Two counters that show whether the machine can tell."""
+    """Counters, one for each core, that show whether the machine can tell."""
 
     slow: SpreadJson | None
-    """The rate with both on one line; in a sweep, on two lines. Null if no sample was undisturbed."""
+    """The rate with all on one line; in a sweep, on two lines. Null if no sample was undisturbed."""
     fast: SpreadJson | None
     """The rate with lines of their own; in a sweep, on one line. Null if no sample was undisturbed."""
     factor: Amount | None
@@ -145,8 +147,8 @@ class RatioJson(JsonObject, frozen=True):
     """The placements by whose rate it is divided, or the same accesses on lines of their own."""
     interval: Natural
     """Nanoseconds that the first core waits after its accesses."""
-    core: Natural
-    """The processor."""
+    core: Natural | None
+    """The processor. Null for the accesses of all, in a replayed profile."""
     ratio: SpreadJson
     clear: bool
     """Whether all rounds agree on which is faster."""
@@ -184,6 +186,8 @@ class AccessJson(JsonObject, frozen=True):
     """Bytes from the object to the one with the field: 0, or the distance to the next object in a row."""
     words: Sequence[WordJson]
     """The accesses, in their order."""
+    times: Positive
+    """How often the core does them before it begins again: in a replayed profile, the proportion."""
 
 
 class PlacementJson(JsonObject, frozen=True):
@@ -194,9 +198,11 @@ class PlacementJson(JsonObject, frozen=True):
     violates: bool | None
     """Whether the rule is violated there. Null without a rule."""
     affected: bool
-    """Whether the cores share a line there; in a sweep, whether there are more lines than the words need."""
+    """Whether a core accesses a line there on which another one writes another field; in a sweep, whether
+    there are more lines than the words need."""
     lines: Natural
-    """Lines that both cores access; in a sweep, that the core accesses."""
+    """Lines on which a core writes, and another one accesses another field; in a sweep, lines that the core
+    accesses."""
     rates: Sequence[RateJson]
     """The rate of each core, for each interval."""
 
@@ -230,6 +236,7 @@ def render(measurement: Measurement) -> str:
         **file_and_line(measurement.source),
         rule=measurement.rule,
         kind=measurement.kind,
+        evidence=measurement.evidence,
         mode=plan.experiment.mode,
         machine=_machine(measurement),
         run=_run(measurement),
@@ -320,6 +327,7 @@ def _role(core: int, role: Role) -> Iterator[AccessJson]:
             assumed=field.is_assumed,
             distance=role.distance,
             words=[WordJson(offset=word.offset, width=word.width) for word in field.words],
+            times=field.times,
         )
 
 
@@ -345,7 +353,7 @@ def _ratio(each: Ratio, measurement: Measurement) -> RatioJson:
         of=each.of,
         to=each.to,
         interval=each.interval,
-        core=measurement.machine.cores[each.core],
+        core=None if each.core is None else measurement.machine.cores[each.core],
         ratio=_spread(each.series),
         clear=each.is_clear,
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from layoutlint.commands.measure.result import Measurement, Ratio, Series
+from collections.abc import Sequence
+
 from layoutlint.measurement.experiment import FieldAccess, Role
+from layoutlint.measurement.result import Measurement, Ratio, Series
 
 _VERBS = {"load": "reads", "store": "stores to", "add": "adds to", "lock": "tries the lock"}
 _NAMES = {
@@ -55,9 +57,20 @@ def comparison(each: Ratio, measurement: Measurement) -> str:
     return f"{label + ': ' if label else ''}{of} to {to}"
 
 
+def cores(numbers: Sequence[int]) -> str:
+    """Return the name of some cores: `core 0`, `cores 0, 1 and 2`."""
+    *first, last = map(str, numbers)
+    return f"cores {', '.join(first)} and {last}" if first else f"core {last}"
+
+
 def accesses(role: Role) -> list[str]:
     """Return what a core does to each field."""
-    return [_access(field, role.distance) for field in role.fields]
+    turns = sum(field.times for field in role.fields)
+    is_mix = turns > len(role.fields)
+    return [
+        _access(field, role.distance) + (f", {field.times} of {turns} accesses" if is_mix else "")
+        for field in role.fields
+    ]
 
 
 def _access(field: FieldAccess, distance: int) -> str:

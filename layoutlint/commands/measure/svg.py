@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from math import ceil, floor, log10
 
 from layoutlint.commands.measure import phrases
-from layoutlint.commands.measure.result import Measurement, Series
 from layoutlint.measurement.experiment import Arrangement, Cell
+from layoutlint.measurement.result import Measurement, Series
 from layoutlint.model.record import Record
 from layoutlint.reports.xml_text import attributes, escape
 
@@ -49,6 +49,8 @@ def render(measurement: Measurement) -> str:
 
 def _body(measurement: Measurement) -> Iterator[str]:
     rule = "" if measurement.rule is None else f", {measurement.rule}"
+    if measurement.evidence:
+        rule = f", replay of {', '.join(measurement.evidence)}"
     yield _text(_MARGIN, 20, f"struct {measurement.struct}{rule}", bold=True)
     machine = measurement.machine
     core = machine.cores[-1]

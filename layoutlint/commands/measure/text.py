@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutlint.commands.measure import phrases
-from layoutlint.commands.measure.result import Measurement
 from layoutlint.measurement.experiment import Arrangement, Cell
+from layoutlint.measurement.result import Measurement
 from layoutlint.phrases import quantity
 from layoutlint.reports import styled
 from layoutlint.reports.styled import Line, line, paragraph
@@ -21,7 +21,8 @@ def render(measurement: Measurement, *, color: bool = False, width: int = 100) -
 def _lines(measurement: Measurement, width: int) -> Iterator[Line]:
     experiment = measurement.plan.experiment
     rule = "" if measurement.rule is None else f", rule {measurement.rule} ({measurement.kind})"
-    yield from paragraph("", f"struct {measurement.struct}{rule}", width, "bold")
+    replayed = f", replay of {', '.join(measurement.evidence)}" if measurement.evidence else ""
+    yield from paragraph("", f"struct {measurement.struct}{rule}{replayed}", width, "bold")
     for number, arrangement in enumerate(experiment.arrangements):
         yield line()
         yield from _head(arrangement, measurement, width)
@@ -40,8 +41,9 @@ def _head(arrangement: Arrangement, measurement: Measurement, width: int) -> Ite
     if arrangement.verdict:
         yield from paragraph("  rule: ", arrangement.verdict, width)
     yield from paragraph("  placed: ", arrangement.why, width)
-    for core, role in enumerate(arrangement.roles):
-        indent = f"  core {measurement.machine.cores[core]}: "
+    for role in dict.fromkeys(arrangement.roles):
+        cores = [measurement.machine.cores[at] for at, own in enumerate(arrangement.roles) if own == role]
+        indent = f"  {phrases.cores(cores)}: "
         for text in phrases.accesses(role):
             yield from paragraph(indent, text, width)
             indent = " " * len(indent)
@@ -101,7 +103,8 @@ def _ratios(measurement: Measurement, width: int) -> Iterator[Line]:
                 for each in own
                 if each.core == core
             )
-            yield from paragraph(f"    core {measurement.machine.cores[core]}: ", "; ".join(texts), width)
+            name = "all cores" if core is None else f"core {measurement.machine.cores[core]}"
+            yield from paragraph(f"    {name}: ", "; ".join(texts), width)
 
 
 def _conditions(measurement: Measurement, width: int) -> Iterator[Line]:
@@ -111,12 +114,11 @@ def _conditions(measurement: Measurement, width: int) -> Iterator[Line]:
     factor = (
         "" if measurement.factor is None else f": {phrases.number(measurement.factor.median)} times as fast"
     )
-    control = f"two counters {names[0]} {phrases.million(slow)}, {names[1]} {phrases.million(fast)}{factor}"
+    rates = f"{names[0]} {phrases.million(slow)}, {names[1]} {phrases.million(fast)}"
+    control = f"{measurement.counters} {rates}{factor}"
     yield from paragraph("control: ", control, width)
     virtual = ", run by a hypervisor" if machine.is_virtual else ""
-    cores = " and ".join(map(str, machine.cores))
-    noun = "cores" if len(machine.cores) > 1 else "core"
-    used = f"{noun} {cores} of {quantity(machine.available, 'processor')}"
+    used = f"{phrases.cores(machine.cores)} of {quantity(machine.available, 'processor')}"
     lines = f"lines of {machine.line_size} bytes"
     yield from paragraph("machine: ", f"{machine.model or 'processor ??'}{virtual}; {used}; {lines}", width)
     yield from paragraph("compiler: ", f"{machine.compiler} ({machine.compiler_version or '??'})", width)

@@ -1,7 +1,6 @@
 """Reads saved evidence: the JSON that `layoutlint evidence` and `layoutlint measure` print.
 
-Only the keys that `check` and `suggest` need are read. They are bounded, because the file can come from
-strangers.
+Only the keys that are needed are read. They are bounded, because the file can come from strangers.
 """
 
 from __future__ import annotations
@@ -26,6 +25,8 @@ _PATH = re.compile(r"^(.*?)(?: - at `\$\.?(.*)`)?$", re.DOTALL)
 Word = Annotated[str, Meta(max_length=4096)]
 Number = Annotated[int, Meta(ge=0, le=1 << 62)]
 Byte = Annotated[int, Meta(ge=0, le=1 << 58)]
+Accesses = Annotated[int, Meta(ge=0, le=1 << 48)]
+Cpus = Annotated[int, Meta(ge=0, le=1 << 16)]
 LineNumber = Annotated[int, Meta(ge=1, le=1 << 62)]
 LineSize = Annotated[int, Meta(ge=1, le=1 << 16)]
 
@@ -66,8 +67,10 @@ class Touch(Place, frozen=True):
     counts: Samples
     written: bool
     read_modified: bool
-    records: Number | None = None
-    cpus: Number = 0
+    records: Accesses | None = None
+    """All loads and stores."""
+    cpus: Cpus = 0
+    """The most CPUs of one place in the code; 0 if the report does not state them."""
 
 
 class Line(Record, frozen=True):

@@ -9,9 +9,20 @@ import pytest
 
 from layoutlint.commands.measure import json as json_format
 from layoutlint.commands.measure import svg, text
+from layoutlint.measurement.experiment import Role
 from layoutlint.model.record import replace
-from tests.commands.measure.sample import BASES, COMPARED, REFUSED, SWEPT, arrangement, measurement, plan
 from tests.harness import json_schemas
+from tests.measurement.sample import (
+    BASES,
+    COMPARED,
+    REFUSED,
+    REPLAYED,
+    SWEPT,
+    access,
+    arrangement,
+    measurement,
+    plan,
+)
 
 TEXT = """\
 struct s, rule apart (separate)
@@ -62,6 +73,24 @@ def test_text():
     assert rendered.endswith(END)
 
 
+def test_text_of_a_replay():
+    """One number for all cores, which do as many accesses as their turns."""
+    rendered = text.render(REPLAYED)
+    assert rendered.startswith("struct s, replay of seen.json\n")
+    assert "    all cores: back to back 4.54 (4.39..4.71); every 1 us 4.54 (4.39..4.71)\n\ncontrol: " in rendered
+
+
+def test_text_of_a_mix():
+    field = access("hits", "add", 0)
+    mixed = Role((replace(field, times=3), access("limit", "load", 8)))
+    own = plan(replace(arrangement(0, 8), roles=(mixed, mixed)))
+    assert (
+        "  cores 0 and 1: adds to `hits` at 0..7, 3 of 4 accesses\n"
+        "                 reads `limit` at 8..15, 1 of 4 accesses\n"
+    ) in text.render(measurement(own))
+    assert [word.operation for word in mixed.words] == ["add", "add", "load", "add"]
+
+
 def test_text_of_a_sweep():
     rendered = text.render(SWEPT)
     assert "  core 2, million objects a second, median (slowest..fastest round)\n" in rendered
@@ -70,7 +99,7 @@ def test_text_of_a_sweep():
     assert "machine: processor ??; core 2 of 1 processor; lines of 64 bytes\n" in rendered
 
 
-@pytest.mark.parametrize("measured", [COMPARED, SWEPT, REFUSED], ids=["compared", "swept", "refused"])
+@pytest.mark.parametrize("measured", [COMPARED, REPLAYED, SWEPT, REFUSED], ids=["compared", "replayed", "swept", "refused"])
 class TestEach:
     def test_json_is_valid(self, measured):
         rendered = json_format.render(measured)

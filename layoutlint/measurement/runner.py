@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from layoutlint.commands.measure.machine import CannotMeasure, search_path
-from layoutlint.commands.measure.plan import Plan
+from layoutlint.measurement.machine import CannotMeasure, search_path
+from layoutlint.measurement.plan import Plan
 from layoutlint.model.record import Record
 from layoutlint.workers import program
 from layoutlint.workers.program import LimitExceeded, Limits

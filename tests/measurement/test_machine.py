@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.commands.measure import machine
-from layoutlint.commands.measure.machine import CannotMeasure
+from layoutlint.measurement import machine
+from layoutlint.measurement.machine import CannotMeasure
 
 
 def topology(folder: Path, siblings: str, name: str = "core_cpus_list") -> str:

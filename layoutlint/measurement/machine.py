@@ -61,6 +61,14 @@ def choose_cores(number: int, chosen: tuple[int, ...] = (), root: str = _CPUS) -
     return tuple(siblings[0] for siblings in cores[:number])
 
 
+def count_cores(root: str = _CPUS) -> int:
+    """Return the number of physical cores on which this process may run; 0 if it is unknown."""
+    try:
+        return len(_physical_cores(allowed_processors(), root))
+    except CannotMeasure:
+        return 0
+
+
 def _check_chosen(
     number: int, chosen: tuple[int, ...], allowed: tuple[int, ...], cores: list[tuple[int, ...]]
 ) -> tuple[int, ...]:

@@ -89,7 +89,7 @@ class Plan(Record, frozen=True, dict=True):
         """All roles of the program: those of the control, of the arrangements, and packed ones for sweeps."""
         line = self._line
         if not self.is_sweep:
-            counters = (_counter_role(0), _counter_role(_WORD))
+            counters = (_counter_role(core * _WORD % line) for core in range(len(self.cores)))
             return (*counters, *(role for each in self.experiment.arrangements for role in each.roles))
         control = (_counter_role(line, 2 * line), _counter_role(line, line + _WORD))
         own = (each.roles[0] for each in self.experiment.arrangements)
@@ -135,7 +135,7 @@ class Plan(Record, frozen=True, dict=True):
     @cached_property
     def arena(self) -> int:
         """Bytes of memory that the program accesses. Raises ValueError if that is too much."""
-        own = self.objects * self.stride if self.is_sweep else 2 * self.object_distance
+        own = self.objects * self.stride if self.is_sweep else len(self.cores) * self.object_distance
         return own + self._reach + 2 * PAGE
 
     def parts(self, cell: Cell) -> tuple[Part, ...]:
@@ -143,9 +143,11 @@ class Plan(Record, frozen=True, dict=True):
         first, number = PAGE + cell.base, cell.arrangement
         if self.is_sweep:
             return (Part(2 * (number + 1) + cell.is_reference, PAGE if cell.is_reference else first, 0),)
-        moved = first + self.object_distance * cell.is_reference
-        role = 2 * (number + 1)
-        return Part(role, first, cell.interval), Part(role + 1, moved, 0)
+        moved, role = self.object_distance * cell.is_reference, len(self.cores) * (number + 1)
+        return tuple(
+            Part(role + core, first + moved * core, 0 if core else cell.interval)
+            for core in range(len(self.cores))
+        )
 
     def text(self) -> str:
         """Return the text of plan.h. Raises ValueError if the program needs too much memory."""

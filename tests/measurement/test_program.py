@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.commands.measure import machine
-from layoutlint.commands.measure.runner import FLAGS
+from layoutlint.measurement import machine
+from layoutlint.measurement.runner import FLAGS
 from tests.harness.command import run
 from tests.harness.tools import need
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from operator import mul
 from statistics import fmean, median
 
-from layoutlint.commands.measure.machine import Machine
-from layoutlint.commands.measure.plan import Plan, control_cells
-from layoutlint.commands.measure.runner import Sample
 from layoutlint.measurement.experiment import Arrangement, Cell
+from layoutlint.measurement.machine import Machine
+from layoutlint.measurement.plan import Plan, control_cells
+from layoutlint.measurement.runner import Sample
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Source
 
@@ -66,8 +67,8 @@ class Ratio(Record, frozen=True):
     to: str
     """`unaffected`, `reference` or `before`."""
     interval: int
-    core: int
-    """0 for the first role, 1 for the second."""
+    core: int | None
+    """0 for the first role, 1 for the second; None for all cores, in a replay."""
     series: Series
 
     @property
@@ -106,6 +107,16 @@ class Measurement(Record, frozen=True, dict=True):
     series: tuple[tuple[Series | None, ...], ...]
     """Per cell of the plan and core; None if no sample is valid."""
     notes: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    """The files with the profiles that are replayed; empty if no profile is."""
+
+    @property
+    def gain(self) -> Series | None:
+        """How much faster the layout after a change is: the accesses of all cores, in all placements.
+
+        None without two layouts, and for accesses of no profile.
+        """
+        return next((each.series for each in self.ratios() if each.core is None), None)
 
     def ratios(self) -> tuple[Ratio, ...]:
         """Return the ratios of affected placements to the others, and of the layout after to that before."""
@@ -139,6 +150,19 @@ class Measurement(Record, frozen=True, dict=True):
                 for number in (0, 1)
             )
             yield from self._core_ratios(None, ("after", "before"), interval, after, before)
+            if self.evidence:
+                series = _quotient(*(list(map(self._accesses, each)) for each in (after, before)))
+                if series is not None:
+                    yield Ratio(None, "after", "before", interval, None, series)
+
+    def _accesses(self, cores: Sequence[Series | None]) -> Series | None:
+        """Return the accesses of all cores a second in one cell; None if a rate is unknown."""
+        known = [series.rounds for series in cores if series is not None]
+        if len(known) < len(cores):
+            return None
+        turns = [len(role.words) for role in self.plan.experiment.arrangements[0].roles]
+        rounds = zip(*known, strict=False)
+        return Series(tuple(sum(map(mul, turns, rates)) for rates in rounds))
 
     def _core_ratios(
         self,
@@ -185,6 +209,11 @@ class Measurement(Record, frozen=True, dict=True):
             )
         return self._control_refusal()
 
+    @property
+    def counters(self) -> str:
+        """The name of the control."""
+        return f"{max(2, len(self.plan.cores))} counters".replace("2 ", "two ")
+
     def _control_refusal(self) -> str | None:
         (slow, fast), factor = self.control, self.factor
         assert slow is not None
@@ -193,7 +222,7 @@ class Measurement(Record, frozen=True, dict=True):
         least = LEAST_FACTOR[self.plan.experiment.mode]
         names = ("on two lines", "on one") if self.plan.is_sweep else ("on one line", "on lines apart")
         numbers = (
-            f"two counters {names[0]} count {_million(slow)} million times a second, "
+            f"{self.counters} {names[0]} count {_million(slow)} million times a second, "
             f"{names[1]} {_million(fast)}"
         )
         if factor.median < least:

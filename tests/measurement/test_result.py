@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.commands.measure.result import series_of_samples
 from layoutlint.measurement.experiment import CONTROL
-from tests.commands.measure import sample
-from tests.commands.measure.sample import COMPARED, SWEPT, arrangement, measurement, plan, samples, usual
+from layoutlint.measurement.result import series_of_samples
+from tests.measurement import sample
+from tests.measurement.sample import COMPARED, SWEPT, arrangement, measurement, plan, samples, usual
 
 
 def ratios(result):

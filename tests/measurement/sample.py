@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from layoutlint.commands.measure.machine import Machine
-from layoutlint.commands.measure.plan import Plan, Timing
-from layoutlint.commands.measure.result import Conditions, Measurement, series_of_samples
-from layoutlint.commands.measure.runner import Sample
 from layoutlint.measurement.experiment import (
     Arrangement,
     Cell,
@@ -17,6 +13,11 @@ from layoutlint.measurement.experiment import (
     Role,
     Word,
 )
+from layoutlint.measurement.machine import Machine
+from layoutlint.measurement.plan import Plan, Timing
+from layoutlint.measurement.result import Conditions, Measurement, series_of_samples
+from layoutlint.measurement.runner import Sample
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Source
 
 WINDOW = 2_000_000
@@ -83,5 +84,6 @@ COMPARED = measurement(
     plan(arrangement(0, 8, "before", "`hits` shares a line"), arrangement(0, 64, "after", "they share no line")),
     rule="apart", notes=("a note",),
 )  # fmt: skip
+REPLAYED = replace(COMPARED, rule=None, kind=None, evidence=("seen.json",))
 SWEPT = measurement(plan(arrangement(0, 32, mode="sweep"), mode="sweep"))
 REFUSED = measurement((disturbed := plan(arrangement(0, 8), rounds=2)), samples(disturbed, usual(disturbed), ran=0.5))
