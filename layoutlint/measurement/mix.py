@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from math import gcd, lcm
 
 from layoutlint.errors import ReadError
@@ -43,7 +44,7 @@ class MixedAccess(Record, frozen=True):
     """How many CPUs access the field; 0 if the profile does not state it."""
 
 
-class Mix(Record, frozen=True):
+class Mix(Record, frozen=True, dict=True):
     """The accesses of profiles to the fields of one struct."""
 
     accesses: tuple[MixedAccess, ...]
@@ -51,7 +52,7 @@ class Mix(Record, frozen=True):
     notes: tuple[str, ...] = ()
     """What the profiles do not state and is assumed, as sentences."""
 
-    @property
+    @cached_property
     def cpus(self) -> int:
         """The most CPUs of one field; at least two, since the accesses are contended."""
         return max(2, *(each.cpus for each in self.accesses))
@@ -62,7 +63,8 @@ class Mix(Record, frozen=True):
         If three of four CPUs access a field, so do three of four cores: the first cores, or the last ones for
         a field that is only read. Raises ValueError if there are cores without an access.
         """
-        shares = [self._cores_of(each, cores) for each in self.accesses]
+        written = {each.path for each in self.accesses if each.operation != "load"}
+        shares = [self._cores_of(each, each.path in written, cores) for each in self.accesses]
         whole = lcm(*map(len, shares))
         loads = [
             [
@@ -84,13 +86,10 @@ class Mix(Record, frozen=True):
             for own in turns
         )
 
-    def _cores_of(self, access: MixedAccess, cores: int) -> range:
+    def _cores_of(self, access: MixedAccess, is_written: bool, cores: int) -> range:
         """Return the cores that access a field."""
         share = access.cpus or self.cpus
         number = max(1, (2 * share * cores + self.cpus) // (2 * self.cpus))
-        is_written = any(
-            each.path == access.path and each.operation != "load" for each in self.accesses
-        )
         return range(number) if is_written else range(cores - number, cores)
 
     def rare_accesses(self, cores: int) -> Iterator[str]:
@@ -229,14 +228,18 @@ def _is_atomic(path: str, layout: Layout) -> bool:
 
 
 def _doubts(lines: Iterable[Line]) -> Iterator[str]:
-    """Yield what is not certain of the lines of a profile."""
+    """Yield a sentence for each reason why lines of a profile are not certain, with the first line."""
+    doubtful: dict[str, list[Line]] = {}
     for line in lines:
         if line.contradicting_code:
-            yield f"{line.report}:{line.line}: `{line.contradicting_code[0]}` would access other fields"
+            doubtful.setdefault("code that would access other fields is at the line", []).append(line)
         elif line.identified_by == "struct":
-            yield f"{line.report}:{line.line}: no code shows that the line is one of this struct"
+            doubtful.setdefault("no code shows that the line is one of this struct", []).append(line)
         elif line.certainty == "likely":
-            yield f"{line.report}:{line.line}: the place of the object on the line is likely, not certain"
+            doubtful.setdefault("the place of the object on the line is likely, not certain", []).append(line)
+    for reason, own in doubtful.items():
+        others = f" (and {quantity(len(own) - 1, 'other line')})" if len(own) > 1 else ""
+        yield f"{own[0].report}:{own[0].line}: {reason}{others}"
 
 
 def _assumptions(

@@ -78,6 +78,7 @@ static _Alignas(4096) unsigned char arena[ARENA_BYTES];
 static const struct part cells[CELLS][THREADS] = { PARTS };
 static const unsigned cores[THREADS] = { CORES };
 
+#define WARM_NS 20000
 #define LINE 256 /* no processor has longer ones */
 struct sample { unsigned cell, round; unsigned long times[THREADS]; uint64_t start[THREADS], end[THREADS], used[THREADS]; };
 
@@ -110,7 +111,9 @@ static void measure(unsigned thread, const struct part *part)
 	unsigned char *start = arena + part->start;
 	uint64_t used, first, now, before;
 
-	part->access(start, 4, 0);
+	now = first = clock_ns(CLOCK_MONOTONIC);
+	for (; now - first < WARM_NS; now = clock_ns(CLOCK_MONOTONIC)) /* by time: all threads begin together */
+		part->access(start, 1, 0);
 	used = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	now = first = clock_ns(CLOCK_MONOTONIC);
 	while (now - first < WINDOW_NS) {

@@ -11,7 +11,12 @@ from random import Random
 
 import pytest
 
+from layoutlint.lint.options import Options
+from layoutlint.lint.subject import Request, Source, find_subjects
+from layoutlint.measurement import run as run_of_program
+from layoutlint.measurement.arrange import Uses
 from layoutlint.measurement.mix import MOST_TURNS, Mix, MixedAccess
+from layoutlint.readers.profiles import saved
 from tests.commands.test_measure import measure, need_two_cores
 from tests.harness.command import ROOT, run
 from tests.harness.tools import need
@@ -253,6 +258,35 @@ def test_a_short_replay(folder):
     assert (document["exit"], document["evidence"], document["mode"]) == (done.returncode, ["seen.json"], "contention")
     assert [layout["label"] for layout in document["layouts"]] == ["before", "after"]
     assert "replay of seen.json" in (folder / "short.svg").read_text()
+
+
+def test_a_replay_without_the_command(folder):
+    """As other commands call it: with the structs of two inputs, and saved profiles."""
+    need_two_cores()
+    need("cc")
+    setup = run_of_program.Setup(seconds=0.5, rounds=1)
+    sources = (Source("before", str(folder / "before.h")), Source("after", str(folder / "after.h")))
+    request = Request("address_space", None, Uses(), run_of_program.line_size(setup), is_replay=True)
+    subjects = find_subjects(sources, request, (), (), Options()).subjects
+    measured = run_of_program.replay("address_space", subjects, [saved.load(str(folder / "seen.json"))], setup)
+    assert measured.evidence == (str(folder / "seen.json"),)
+    assert [each.label for each in measured.plan.experiment.arrangements] == ["before", "after"]
+    assert measured.refusal() is not None or measured.gain is not None
+
+
+@pytest.mark.exhaustive
+def test_a_writer_and_a_reader_apart_are_faster(folder):
+    """Of one CPU the lock is, of another one all else, which is only read."""
+    need_two_cores()
+    document = json.loads((folder / "seen.json").read_text())
+    for field in document["structs"][0]["lines"][0]["fields"]:
+        is_lock = field["path"] == "i_mmap_rwsem.count.counter"
+        field.update(cpus=1, written=is_lock, counts=field["counts"] | ({} if is_lock else dict.fromkeys(("l1_hit", "l1_miss", "other"), 0)))
+    (folder / "two.json").write_text(json.dumps(document))
+    measured = measure(folder, "address_space", "--before", "before.h", "--after", "after.h", "--evidence", "two.json", "--seconds", "8")
+    gains = {each["core"]: each["ratio"]["least"] for each in measured["ratios"] if each["of"] == "after"}
+    assert len(gains) == 3
+    assert min(gains.values()) > 1.1
 
 
 @pytest.mark.exhaustive
