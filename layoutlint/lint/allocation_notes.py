@@ -66,7 +66,7 @@ def _read_allocations(
 
 
 def sources_of(reading: Reading) -> tuple[str, ...]:
-    """Return the C sources that an input is or names."""
+    """Return the C sources that an input is or names, or its compilation database."""
     path = reading.path
     if reading.reader != "clang":
         return ()
@@ -79,6 +79,8 @@ def sources_of(reading: Reading) -> tuple[str, ...]:
         commands = compdb.load(database)
     except ReadError:  # a folder without one; a whole kernel is too large to search
         return (path,) if files.is_folder(path) and not reading.is_kernel else ()
+    if os.path.basename(database) == compdb.NAME:
+        return (database,)
     units = (os.path.join(command.directory, command.file) for command in commands)
     return tuple(unit for unit in dict.fromkeys(units) if files.is_file(unit))
 

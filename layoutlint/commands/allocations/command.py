@@ -50,8 +50,9 @@ def allocations(
 
     With --format toml, they are `placement` for rule files. INPUT is a C source, a folder of C sources,
     or a compile_commands.json. The sources are read as text, without compiler flags. The functions of the
-    C library, of some libraries and of the rule file are known; in Linux also slab caches, kmalloc, per-
-    CPU variables, and variables on lines of their own.
+    C library, of some libraries and of the rule file are known, and those of a compile_commands.json that
+    only return what malloc does; in Linux also slab caches, kmalloc, per-CPU variables, and variables on
+    lines of their own.
     """
     from layoutlint.commands import packs, terminal
     from layoutlint.model.wanted import Wanted

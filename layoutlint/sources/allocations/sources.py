@@ -66,6 +66,7 @@ def read(
     """
     unread: list[Unread] = []
     paths_found = _distinct(file for path in paths for file in _files(path, unread))
+    declared = (*_wrappers(paths, paths_found), *declared)
     allocations, failures, typedefs = _search(paths_found, wanted, jobs, progress, declared)
     if wanted is not None:
         aliases = {name for name, tag in typedefs.items() if wanted.matches(tag) and not wanted.matches(name)}
@@ -73,6 +74,16 @@ def read(
             wanted = replace(wanted, names=wanted.names | aliases)
             allocations, failures, _ = _search(paths_found, wanted, jobs, progress, declared)
     return [_with_tag(allocation, typedefs) for allocation in allocations], unread + failures
+
+
+def _wrappers(paths: tuple[str, ...], sources: list[str]) -> tuple[Allocator, ...]:
+    """Return the functions that compilation databases show to return the memory of an allocator."""
+    databases = [path for path in paths if os.path.basename(path) == _DATABASE and files.is_file(path)]
+    if not databases:
+        return ()
+    from layoutlint.sources.allocations import wrappers  # folders of sources need none of it
+
+    return wrappers.find(databases, sources)
 
 
 def _search(

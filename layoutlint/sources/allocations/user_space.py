@@ -94,11 +94,11 @@ def _fixed_makers(word: str, align: int | None, *names: str) -> dict[str, Maker]
     return {name: sized_call(word, 0, align=align) for name in names}
 
 
-_PREFIXES = (("", MALLOC), ("je_", JEMALLOC), ("tc_", TCMALLOC), ("mi_", MIMALLOC))
+PREFIXES = (("", MALLOC), ("je_", JEMALLOC), ("tc_", TCMALLOC), ("mi_", MIMALLOC))
 """The prefixes with which jemalloc, tcmalloc and mimalloc can be built."""
 _C_LIBRARY: dict[str, Maker] = {
     name: maker
-    for prefix, word in _PREFIXES
+    for prefix, word in PREFIXES
     for name, maker in {
         f"{prefix}malloc": sized_call(word, 0),
         f"{prefix}calloc": sized_call(word, 1, count=0),

@@ -27,6 +27,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "clang_getCursorUnaryOperatorKind": (ctypes.c_int, Cursor),
     "clang_Cursor_getVarDeclInitializer": (Cursor, Cursor),
     "clang_Cursor_isAnonymousRecordDecl": (ctypes.c_uint, Cursor),
+    "clang_Cursor_getMangling": (libclang.String, Cursor),
     "clang_getCursorTLSKind": (ctypes.c_int, Cursor),
     "clang_Cursor_Evaluate": (ctypes.c_void_p, Cursor),
     "clang_EvalResult_getAsLongLong": (ctypes.c_longlong, ctypes.c_void_p),
