@@ -75,7 +75,13 @@ def describe_search(inputs: tuple[str, ...]) -> str:
     if any(map(files_of, inputs)):
         return ""
     folders = [folder for each in inputs[:1] for folder in project.folders_of_input(each)]
-    names = list(dict.fromkeys(os.path.relpath(each) for each in (*folders[:1], *folders[-1:])))
+    below = f"{os.getcwd().rstrip(os.sep)}{os.sep}"
+    names = list(
+        dict.fromkeys(
+            os.path.relpath(each) if f"{each}{os.sep}".startswith(below) else each
+            for each in (*folders[:1], *folders[-1:])
+        )
+    )
     if len(names) < 2:
         return f"in {names[0]}" if names else ""
     is_around = folders[0].startswith(f"{folders[-1].rstrip(os.sep)}{os.sep}")

@@ -287,8 +287,6 @@ def _refuse_impossible(path: str, line: Line) -> None:
         if max(total, *parts, 0) > _MOST or sum(parts) > most:
             reason = f"fields have {sum(parts):,} contended {name}, and the line {total:,}"
             raise ReadError(path, f"numbers that cannot be, of line {line.address}: {reason}")
-    if any((touch.records or 0) > _MOST for touch in line.fields):
-        raise ReadError(path, f"numbers that cannot be, of line {line.address}: more than {_MOST:,} records")
 
 
 def _divide_lines(lines: Sequence[Line], result: Measured) -> None:

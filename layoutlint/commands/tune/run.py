@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from layoutlint.commands.tune.other_commands import Ended
@@ -77,7 +78,8 @@ def _evidence(task: Task, run_command: RunCommand, folder: str) -> tuple[str, Pr
     """Return the file with the evidence of the profiles, and its content. Raises LayoutlintError."""
     file = os.path.join(folder, "evidence.json")
     words = [*task.profile_words, "--in", task.path, "--struct", task.request.struct]
-    run_command("evidence", [*words, "--output", f"json={file}"])
+    printed = run_command("evidence", [*words, "--format", "json"]).output
+    Path(file).write_text(printed, "utf-8", "surrogateescape")
     content = saved.load(file).content
     assert isinstance(content, Profile)
     if not any(each.lines for each in content.structs):
