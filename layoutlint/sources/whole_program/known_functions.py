@@ -29,7 +29,11 @@ class Effects(NamedTuple):
 _TABLE: tuple[tuple[str, Effect | None, tuple[int, ...]], ...] = (
     # Linux: set up, and asked without writing
     (r"\w*(?:_init|init_\w+|INIT_\w+|_initialize)(?:_key|_rcu_head|_percpu)?", None, (0,)),
-    (r"(?:raw_|arch_)?atomic(?:64|_long)?_(?:read|read_acquire)|(?:refcount|kref)_read", Effect.READ, (0,)),
+    (r"_*h?r?timer_(?:setup|init)\w*", None, (0,)),
+    (
+        r"(?:raw_|arch_|__)?atomic(?:64|_long)?_(?:read|read_\w+)|(?:refcount|kref)_read|__lockref_is_\w+",
+        Effect.READ, (0,),
+    ),
     (r"(?:raw_|arch_)?atomic(?:64|_long)?_set(?:_release)?|refcount_set(?:_release)?", Effect.WRITE, (0,)),
     (
         r"(?:mutex|spin|rwsem|raw_spin|rw)_is_(?:locked|contended)|lockdep_\w+|waitqueue_active",
@@ -38,7 +42,7 @@ _TABLE: tuple[tuple[str, Effect | None, tuple[int, ...]], ...] = (
     (r"(?:raw_)?read_seq\w*|seqcount_\w*read\w*|__read_seq\w*|read_seqretry", Effect.READ, (0,)),
     (
         r"(?:hlist|list|plist|llist|rb|hlist_nulls|hlist_bl)_(?:empty\w*|is_\w+|first\w*|entry\w*|"
-        r"next\w*)",
+        r"next\w*|unhashed\w*)",
         Effect.READ, (0,),
     ),
     (
@@ -49,10 +53,10 @@ _TABLE: tuple[tuple[str, Effect | None, tuple[int, ...]], ...] = (
     (r"percpu_counter_(?:read\w*|sum\w*|compare)|percpu_ref_is_\w+", Effect.READ, (0,)),
     # Linux: locks
     (
-        r"_*(?:raw_|arch_|rt_|queued_|native_)*(?:spin|read|write|rw|mutex|ww_mutex|bit_spin|rwlock)_(?:try)?(?:un)?lock\w*",
+        r"_*(?:raw_|arch_|rt_|queued_|native_)*(?:spin|read|write|rw|mutex|ww_mutex|bit_spin|rwlock)_(?:try)?(?:un)?lock(?!_prefetch)\w*",
         Effect.LOCK, (0,),
     ),
-    (r"_*(?:raw_)*(?:spin|read|write)_(?:lock|unlock|trylock)\w*|task_rq_lock", Effect.LOCK, (0,)),
+    (r"_*(?:raw_)*(?:spin|read|write)_(?:lock|unlock|trylock)(?!_prefetch)\w*", Effect.LOCK, (0,)),
     (
         r"_*(?:down|up)(?:_(?:read|write|interruptible|killable|trylock|timeout)\w*)?|"
         r"downgrade_write",
@@ -67,14 +71,14 @@ _TABLE: tuple[tuple[str, Effect | None, tuple[int, ...]], ...] = (
     ),
     # Linux: counters, bits, lists
     (r"(?:raw_|arch_)?atomic(?:64|_long)?_\w+", Effect.ATOMIC, ()),
-    (r"_*(?:refcount|kref|lockref|rcuref)_\w+|page_ref_\w+", Effect.ATOMIC, ()),
+    (r"_*(?:refcount|kref|lockref|rcuref)_\w+", Effect.ATOMIC, ()),
     (r"(?:arch_|__)?(?:test_and_)?(?:set|clear|change|assign)_bit\w*", Effect.ATOMIC, (1,)),
     (r"_*(?:arch_|raw_|sync_)*(?:try_)?(?:cmp)?xchg\w*", Effect.ATOMIC, ()),
     (r"percpu_ref_\w+|this_cpu_\w+|__?percpu_\w+", Effect.READ, ()),
     (r"percpu_counter_(?:add|sub|inc|dec|set)\w*", Effect.WRITE, (0,)),
     (
-        r"_*(?:hlist|list|plist|hlist_nulls|hlist_bl)_(?:add|del|move|replace|splice|rotate|swap|"
-        r"cut|bulk|unhash)\w*",
+        r"_*(?:hlist|list|plist|hlist_nulls|hlist_bl)_(?:add|del|move|replace|splice\w*_init|rotate|"
+        r"swap|cut|bulk|unhash(?!ed))\w*",
         Effect.WRITE, (0, 1),
     ),
     (r"_*(?:llist)_(?:add|del)\w*", Effect.ATOMIC, (0, 1)),
@@ -82,12 +86,16 @@ _TABLE: tuple[tuple[str, Effect | None, tuple[int, ...]], ...] = (
         r"_*rb_(?:insert|erase|link|replace|add)\w*|\w*interval_tree_\w*(?:insert|remove)\w*",
         Effect.WRITE, (0, 1),
     ),
-    (r"(?:__)?mod_timer\w*|add_timer\w*|del_timer\w*|timer_\w+|hrtimer_\w+", Effect.WRITE, (0,)),
+    (
+        r"(?:__)?mod_timer\w*|add_timer\w*|(?:try_to_)?del_timer\w*|timer_(?:delete|shutdown|reduce)\w*|"
+        r"hrtimer_(?:start|(?:try_to_)?cancel(?!_wait)|restart|forward|set|add|sleeper_start)\w*",
+        Effect.WRITE, (0,),
+    ),
     (r"(?:queue|mod|schedule|cancel)_(?:delayed_)?work\w*", Effect.ATOMIC, (0, 1)),
     (r"call_rcu\w*|kfree_rcu\w*|kvfree_rcu\w*", Effect.WRITE, (0,)),
     (
-        r"(?:xa|xas|idr|ida|radix_tree|mas|mtree)_(?:store|insert|erase|alloc|remove|delete|set|"
-        r"clear|cmpxchg|free)\w*",
+        r"(?:xa|xas(?!_(?:set|clear)_mark)|idr|ida|radix_tree|mas|mtree)_(?:store|insert|erase|alloc|remove|"
+        r"delete|set|clear|cmpxchg|free)\w*",
         Effect.WRITE, (0,),
     ),
     (r"(?:xa|xas|idr|ida|radix_tree|mas|mtree)_\w+", Effect.READ, (0,)),
@@ -122,6 +130,7 @@ _TABLE: tuple[tuple[str, Effect | None, tuple[int, ...]], ...] = (
 
 
 _COPIES = (
+    (r"_*list_splice(?:_tail)?", Effects(Effect.WRITE, (1, 2), (0,))),
     (r"(?:__)?(?:builtin_)?(?:__)?mem(?:cpy|move)(?:_\w+)?", Effects(Effect.WRITE, (0,), (1,))),
     (
         r"(?:__builtin_(?:__)?)?(?:str[nls]?(?:cpy|cat)(?:_pad)?|stpn?cpy)(?:_chk)?",
