@@ -25,7 +25,7 @@ class ThreadElements:
 
     def __init__(self, reading: Reading, packs: Iterable[Pack], functions: SourceFunctions) -> None:
         declared = (each.name for pack in packs for each in pack.known_functions if each.is_thread)
-        self._reading = reading
+        self._reading, self._functions = reading, functions
         self._find_reason = cache(ElementOwners(functions, is_setup, tuple(declared)).reason)
         self._counts = Counter(name for struct in reading.structs for name in _array_names(struct))
         self._variables = {id(data) for data in reading.arrays}
@@ -39,7 +39,8 @@ class ThreadElements:
 
     def pointed_arrays(self) -> Iterable[tuple[AllocatedArray, str]]:
         """Return the arrays behind pointers whose elements threads write, with the code that shows it."""
-        return pointed_arrays(self._reading, self._find_reason, self._is_unique)
+        typedefs = self._functions.find_typedef
+        return pointed_arrays(self._reading, self._find_reason, self._is_unique, typedefs)
 
     def _is_unique(self, name: str) -> bool:
         return self._counts[name] == 1

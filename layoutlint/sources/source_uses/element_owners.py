@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import islice
 
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
+from layoutlint.model.uses import THREAD_STARTERS
 from layoutlint.sources.source_uses.element_writes import (
     Element,
     Held,
     Manner,
     Write,
     Writes,
+    call_around,
     calls,
     elements,
     locks,
@@ -25,6 +27,16 @@ from layoutlint.sources.source_uses.thread_values import ThreadValues
 
 _LOOP = re.compile(r"\b(?:for|while|(?>\w*?(?:foreach|FOREACH|for_each|FOR_EACH))\w*+)\s*+\(|\bdo\s*+\{")
 _SUBSCRIPTED = re.compile(r"\b([A-Za-z_]\w*+)\s*\[")
+_CALLS_BY_ADDRESS = re.compile(rf"\b(?:{THREAD_STARTERS.pattern})\s*+\(|atomic|__sync_", re.IGNORECASE)
+_SUM = re.compile(r"\b([A-Za-z_]\w*+)\s*+\+\s*+[A-Za-z_]\w*+\s*+[,)]")
+_ALIASES = re.compile(
+    r"(?<![\w.>])(\w++)\s*+=\s*+(?:\([^()]*+\)\s*+)?(?:\w++\s*+(?:->|\.)\s*+)*+(\w++)\s*+[;,]"
+)
+_ARGUMENTS = re.compile(r"\b(\w++)\s*+\(([^()]*+)\)")
+_LAST_WORDS = re.compile(r"\b(\w++)\s*+(?=,|\Z)")
+_LAST_WORD = re.compile(r"(?:(?:\w++(?:->|\.))*?(\w++)(?:->|\.))?+(\w++)")
+_INDEXED = re.compile(r"\b(\w++)\s*+\)?\s*+\[")
+_UNCAST = re.compile(r"\(\s*+\w++\s*+\*?\s*+\)")
 _NAME = re.compile(r"[A-Za-z_]")
 """In an index that can differ between threads."""
 _VARIES = re.compile(r"(?<![\w.>])[a-z_]\w*(?!\w|\()")
@@ -41,6 +53,8 @@ _LONGEST_LOOP = 100_000
 """The most characters of a loop."""
 _MOST_WRITES = 50
 """The most writes of an array in a function that are looked at."""
+_NEAR = 16
+"""The most characters between a sign and what it is for."""
 _DEEPEST = 4
 """The most calls between where a thread begins and a function that it runs once."""
 
@@ -85,6 +99,8 @@ class ElementOwners:
             origin = self._values.origin(function, index, write.at)
             if origin is not None:
                 return f"{self._describe(function, write)}, with an index from {origin}"
+        for function, write in self._writes_of_threads(array):
+            return f"{self._describe(function, write)}, with its address as the argument of a thread"
         for function, write in writes:
             lock = self._lock(function, write)
             if lock is not None:
@@ -97,9 +113,24 @@ class ElementOwners:
 
     @cached_property
     def _subscripted(self) -> frozenset[str]:
-        """The names before subscripts: few fields have one."""
+        """The names of arrays, by what is behind them: few fields have a subscript, or are where one is."""
         texts = self._functions.texts().values()
-        return frozenset(name for text in texts for name in _SUBSCRIPTED.findall(text))
+        own = {name for text in texts for name in _SUBSCRIPTED.findall(text)}
+        sums = {name for text in texts if _CALLS_BY_ADDRESS.search(text) for name in _SUM.findall(text)}
+        aliased = {name for text in texts for alias, name in _ALIASES.findall(text) if alias in own}
+        calls = (call for text in texts for call in _ARGUMENTS.findall(text) if call[0] in self._accessors)
+        given = {name for _, names in calls for name in _LAST_WORDS.findall(names)}
+        return frozenset(own | sums | aliased | given)
+
+    @cached_property
+    def _accessors(self) -> frozenset[str]:
+        """The short functions and macros that subscript a parameter."""
+        return frozenset(
+            function.name
+            for file in self._functions.texts()
+            for function in self._functions.defined_functions(file)
+            if function.is_accessor and set(function.parameters) & set(_INDEXED.findall(function.text))
+        )
 
     def _describe(self, function: Function, write: Write, verb: str = "written") -> str:
         place = f"{os.path.basename(function.file)}:{function.line_at(write.at)}"
@@ -115,9 +146,63 @@ class ElementOwners:
                 yield from ((function, write) for write in writes if not self._sets_up(function, write))
 
     def _writes_of(self, function: Function, array: ArrayName) -> Iterator[Write]:
+        for element in self._elements(function, array):
+            yield from self._writes.of_element(function, element)
+        for name, arguments, at in calls(function):
+            if name in self._accessors:
+                yield from self._writes_of_accessor(function, array, name, arguments, at)
+
+    def _elements(self, function: Function, array: ArrayName) -> Iterator[Element]:
+        """Yield the elements that a function names, also by other pointers to the array."""
         for element in elements(function, array.name):
             if _NAME.search(element.subscript) and self._is_of(function, element, array):
-                yield from self._writes.of_element(function, element)
+                yield element
+        for alias, receiver in _aliases(function.text, array.name):
+            if self._is_of(function, Element(array.name, receiver, "", 0, 0), array):
+                for element in elements(function, alias):
+                    if _NAME.search(element.subscript) and element.receiver is None:
+                        yield element._replace(array=array.name)
+
+    def _writes_of_accessor(
+        self, function: Function, array: ArrayName, name: str, arguments: tuple[str, ...], start: int
+    ) -> Iterator[Write]:
+        """Yield the writes of elements by a short function, or a macro, that gets the array."""
+        given = [_LAST_WORD.fullmatch(each) for each in arguments]
+        own = [at for at, each in enumerate(given) if each is not None and each[2] == array.name]
+        receivers = [None if each is None else each[1] for each in given]
+        for body in self._functions.functions_with_word(name) if own else ():
+            words = dict(zip(body.parameters, arguments, strict=False))
+            for position in own if body.name == name else ():
+                parameter = body.parameters[position] if position < len(body.parameters) else ""
+                plain = _without_parentheses(body, parameter)
+                for element in elements(plain, parameter) if parameter else ():
+                    index = _in_words_of_caller(element.subscript, words)
+                    mine = Element(array.name, receivers[position], index, start, start)
+                    if _NAME.search(index) and self._is_of(function, mine, array):
+                        some = self._writes.of_element(plain, element)
+                        yield from (Write(mine, start, write.manner) for write in some)
+
+    def _writes_of_threads(self, array: ArrayName) -> Iterator[tuple[Function, Write]]:
+        """Yield the writes by functions that threads run with the address of an element as the argument."""
+        for function in self._functions.functions_with_word(array.name):
+            for element in self._elements(function, array) if not function.is_macro else ():
+                is_given = _is_address(function.text, element) and _VARIES.search(element.subscript)
+                call = call_around(function.text, element.start) if is_given else None
+                if call is None:
+                    continue
+                for name in self._thread_functions_of(function, call[0], element.start):
+                    for body in self._functions.functions_with_word(name):
+                        places = self._writes.through_parameter(body, 0) if body.name == name else ()
+                        for at, manner in places:
+                            write = Write(element, at, manner)
+                            if not self._sets_up(body, write):
+                                yield body, write
+
+    def _thread_functions_of(self, function: Function, call: str, at: int) -> list[str]:
+        """Return the functions in which threads begin, among the arguments of the call around an offset."""
+        given = [arguments for name, arguments, start in calls(function) if name == call and start < at][-1:]
+        names = (_UNCAST.sub("", each).strip().lstrip("&") for arguments in given for each in arguments)
+        return [name for name in names if self._values.is_thread_function(name)]
 
     def _is_of(self, function: Function, element: Element, array: ArrayName) -> bool:
         receiver = element.receiver
@@ -221,6 +306,27 @@ class ElementOwners:
                     for held in locks(taker):
                         index = _in_words_of_caller(held.lock.subscript, words)
                         yield Held(held.lock._replace(subscript=index), at)
+
+
+def _aliases(text: str, name: str) -> Iterator[tuple[str, str | None]]:
+    """Yield the pointers that a function makes point to an array, with the receiver of the array."""
+    if f"{name};" in text or f"{name}," in text:
+        value = rf"(?:\([^()]*+\)\s*+)?(?:(\w++)\s*+(?:->|\.)\s*+)*+{name}\s*+[;,]"
+        for match in re.finditer(rf"(?<![\w.>])(\w++)\s*+=\s*+{value}", text):
+            if match[1] != name:
+                yield match[1], match[2]
+
+
+def _is_address(text: str, element: Element) -> bool:
+    """Return whether an expression is the address of an element, and of none of its members."""
+    before = text[max(0, element.start - _NEAR) : element.start].rstrip()
+    return element.is_address or (before.endswith("&") and text[element.end - 1] == "]")
+
+
+def _without_parentheses(function: Function, name: str) -> Function:
+    """Return a macro without parentheses around a parameter."""
+    text = re.sub(rf"\(\s*+{name}\s*+\)(?=\s*+\[)", name, function.text) if name else function.text
+    return replace(function, text=text)
 
 
 def _is_declared(name: str, text: str) -> bool:

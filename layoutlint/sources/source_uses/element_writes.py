@@ -9,6 +9,7 @@ from enum import Enum
 from operator import attrgetter
 from typing import NamedTuple
 
+from layoutlint.model.uses import words_of
 from layoutlint.sources.source_uses.functions import Function, SourceFunctions, closing, split_arguments
 
 _DEEPEST = 3
@@ -32,11 +33,14 @@ _CHANGES = re.compile(
 )
 """In the names of functions without a body here that change what they get the address of."""
 _ATOMIC = re.compile(r"atomic|(?:^|_)(?:cmp)?xchg|^__sync_|(?:^|_)CAS(?:_|$)", re.IGNORECASE)
-_ONLY_READS = re.compile(r"load|read|fetch$|get$|init", re.IGNORECASE)
+_ONLY_READS = re.compile(r"(?:^|_)(?:load|read|init)(?:_|$)|(?:^|_)(?:get|peek)$|(?:^|_)atomic_fetch$")
+"""In the words of those atomics."""
 _SETS_UP = re.compile(r"(?:^|_)(?:init|initialize|destroy|free|attr)(?:_|$)", re.IGNORECASE)
 _READS = re.compile(r"(?:^|_)(?:read|load|get|peek|is|count|print\w*|memcmp|dump|show)(?:_|$)", re.IGNORECASE)
 _POINTED = re.compile(r"\s*+\){0,32}+\s*+(?:->\s*+\w++|\[)")
 _ASSIGNED = re.compile(r"\s*=(?!=)")
+_ENDS_VALUE = re.compile(r"\s*+[;,]")
+_CLOSED = re.compile(r"\s*+\)")
 _CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _NO_CALLS = frozenset(("if", "while", "for", "switch", "return", "sizeof", "defined", "assert", "Assert"))
 _LOCK = re.compile(
@@ -58,6 +62,8 @@ class Element(NamedTuple):
     start: int
     """The offset of the whole expression, and of its end, with the members of the element."""
     end: int
+    is_address: bool = False
+    """Whether the expression is the address of the element: `array + i`."""
 
     @property
     def text(self) -> str:
@@ -98,6 +104,18 @@ def elements(function: Function, name: str | None = None) -> Iterator[Element]:
         start, receiver = _beginning(text, match.start())
         if index and receiver != "":
             yield Element(match[1], receiver, index, start, _end_of(text, end))
+    if name is not None and "+" in text:
+        yield from _sums(text, name)
+
+
+def _sums(text: str, name: str) -> Iterator[Element]:
+    """Yield the elements of an array whose addresses are sums."""
+    for match in re.finditer(rf"({name})\s*+\+(?![+=])\s*+([^,;()+=]++)(?=[,;)])", text):
+        if not _is_inside_word(text, match.start()):
+            start, receiver = _beginning(text, match.start())
+            before = text[max(0, start - _FAR) : start].rstrip()
+            if receiver != "" and before.endswith(("(", ",", "=", ")")) and not before.endswith(("*(", "==")):
+                yield Element(match[1], receiver, "".join(match[2].split()), start, match.end(), True)
 
 
 def _is_inside_word(text: str, at: int) -> bool:
@@ -186,7 +204,7 @@ class Writes:
 
     def _writes_of(self, function: Function, element: Element) -> Iterator[_Place]:
         text = function.text
-        sign, place = _sign_before(text, element.start)
+        sign, place = ("&", element.start) if element.is_address else _sign_before(text, element.start)
         stored = _manner_of_store(text, element.end, sign)
         if stored is not None:
             yield element.start, stored
@@ -204,26 +222,38 @@ class Writes:
         for match in re.compile(rf"{pointer}\b").finditer(text, start):
             if _is_inside_word(text, match.start()) or _arrow_before(text, match.start()) is not None:
                 continue
-            sign, _ = _sign_before(text, match.start())
+            sign, place = _sign_before(text, match.start())
             access = _POINTED.match(text, match.end())
             end = match.end() if access is None else _end_of(text, _end_of_pointed(text, access))
             is_object = access is not None or sign == "*"
             if not is_object and _ASSIGNED.match(text, match.end()) and not sign:
                 return
-            manner = _manner_of_store(text, end, sign) if is_object else None
+            alias = _ALIAS.search(text, max(0, match.start() - _FAR), match.start())
+            is_copied = alias is not None and not is_object and _ENDS_VALUE.match(text, match.end())
+            if is_copied and alias is not None and depth < _DEEPEST:
+                yield from self._writes_through(function, alias[1], match.end(), depth + 1)
+                continue
+            manner = _manner_of_store(text, *_whole_object(text, end, sign, place)) if is_object else None
             if manner is None and (not is_object or sign == "&"):
                 manner = self._manner_of_call(function, match.start(), depth)
             if manner is not None:
                 yield match.start(), manner
 
+    def through_parameter(self, function: Function, position: int, depth: int = 1) -> Iterator[_Place]:
+        """Yield the writes of what a parameter of a function points to."""
+        parameters = function.parameters
+        if position < len(parameters) and parameters[position]:
+            start = function.text.find("{") if not function.is_macro else len(function.name) + 8
+            yield from self._writes_through(function, parameters[position], start, depth)
+
     def _manner_of_call(self, function: Function, at: int, depth: int) -> Manner | None:
         """Return how the call that gets the address at an offset changes the object; None if it does not."""
-        call = _call_around(function.text, at)
+        call = call_around(function.text, at)
         if call is None or depth >= _DEEPEST or _SETS_UP.search(call[0]):
             return None
         name, position = call
         if _ATOMIC.search(name):
-            return None if _ONLY_READS.search(name) else Manner.ATOMIC
+            return None if _ONLY_READS.search(words_of(name)) else Manner.ATOMIC
         targets = [f for f in self._functions.functions_with_word(name) if f.name == name]
         if not targets:
             return Manner.CHANGE if _CHANGES.search(name) and not _READS.search(name) else None
@@ -233,20 +263,24 @@ class Writes:
     def _changes_argument(self, function: Function, position: int, depth: int) -> bool:
         key = function, position, depth
         if key not in self._changed:
-            self._changed[key] = self._find_change(function, position, depth)
+            self._changed[key] = any(True for _ in self.through_parameter(function, position, depth + 1))
         return self._changed[key]
-
-    def _find_change(self, function: Function, position: int, depth: int) -> bool:
-        parameters = function.parameters
-        if position >= len(parameters) or not parameters[position]:
-            return False
-        start = function.text.find("{") if not function.is_macro else len(function.name) + 8
-        return any(True for _ in self._writes_through(function, parameters[position], start, depth + 1))
 
 
 def _end_of_pointed(text: str, access: re.Match[str]) -> int:
     """Return the end of `pointer->member` or `pointer[index]`."""
     return access.end() if access[0][-1] != "[" else closing(text, access.end() - 1) + 1
+
+
+def _whole_object(text: str, end: int, sign: str, place: int) -> tuple[int, str]:
+    """Return the end of `*pointer` with parentheses around it, and the sign before."""
+    if sign != "*":
+        return end, sign
+    before = text[max(0, place - _FAR) : place].rstrip()
+    closed = _CLOSED.match(text, end)
+    if closed is not None and before.endswith("(") and not before[-2:-1].isalnum():
+        return closed.end(), sign
+    return end, before[-2:] if before.endswith(("++", "--")) else sign
 
 
 def _manner_of_store(text: str, end: int, sign: str) -> Manner | None:
@@ -257,7 +291,7 @@ def _manner_of_store(text: str, end: int, sign: str) -> Manner | None:
     return Manner.STORE if store[0].strip() == "=" else Manner.CHANGE
 
 
-def _call_around(text: str, at: int) -> tuple[str, int] | None:
+def call_around(text: str, at: int) -> tuple[str, int] | None:
     """Return the function that gets what is at an offset, and the position of the argument."""
     depth, position = 0, 0
     for offset in range(at - 1, max(-1, at - 400), -1):

@@ -30,6 +30,7 @@ _FUNCTION_POINTER = re.compile(r"\(\s*\*\s*(\w+)\s*\)")
 _BRACKET = re.compile(r"[][(){}]")
 _BRACKET_OR_COMMA = re.compile(r"[][(){},]")
 _CALLED = re.compile(r"(?<!\w)(\w++)\s*+\(")
+_TYPEDEF = re.compile(r"\btypedef\s++((?:\w++\s++){1,6}?)(\w++)\s*+;")
 _LINKAGE = re.compile(r'\bextern\s*"[^"\n]*"\s*\{')
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w++)\(([^\n\\]|\\\r?\n|\\)*+", re.MULTILINE)
 
@@ -109,6 +110,15 @@ class SourceFunctions:
                 name in text and value.search(self.code(file)) for file, text in self.texts().items()
             )
         return self._values[name]
+
+    def find_typedef(self, name: str) -> str | None:
+        """Return the words for which a typedef stands that is no struct; None for other names."""
+        return self._typedefs.get(name)
+
+    @cached_property
+    def _typedefs(self) -> Mapping[str, str]:
+        texts = (text for text in self.texts().values() if "typedef" in text)
+        return {match[2]: match[1] for text in texts for match in _TYPEDEF.finditer(text)}
 
     def functions_with_word(self, word: str) -> tuple[Function, ...]:
         """Return the functions with a word in their text; none if the word is in too many files."""
