@@ -64,6 +64,11 @@ class Analysis(Record, frozen=True, dict=True):
         own = {plain_name(key) for key in self.program.functions}
         return not own.isdisjoint(names)
 
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of the structs whose fields are used."""
+        return frozenset(map(plain_name, self.uses))
+
     def place(self, function: str) -> Source:
         """Return where a function is defined."""
         definition = self.program.functions[function]
@@ -147,11 +152,13 @@ def _embedded_names(fields: Iterable[Field]) -> Iterator[str]:
 def analyse(bodies: Bodies, packs: Sequence[Pack], profile: Mapping[str, float] | None = None) -> Analysis:
     """Return what functions do, with the known functions and entry points that packs state."""
     known = KnownFunctions(row for pack in packs for row in pack.known_functions)
-    program = Program(bodies.functions, bodies.stored, known, tells_places=not bodies.is_kernel)
+    constant = dict(bodies.constant_parameters)
+    program = Program(bodies.functions, bodies.stored, known, not bodies.is_kernel, constant)
     own = {name: weight for pack in packs for name, weight in pack.entries}
     entries = EntryPoints(bodies.is_kernel, own, profile or {})
     meetings = None if bodies.is_kernel else Meetings(program, known, entries)
     has_threads = meetings is not None and meetings.threads.begins
     of_threads = meetings.threads.heat() if meetings is not None and has_threads else None
     heat = heat_of_functions(program, entries, of_threads)
-    return Analysis(bodies, program, program.uses(), heat, meetings)
+    uses = program.uses() if meetings is None else program.uses(meetings.threads.beginnings.early_calls)
+    return Analysis(bodies, program, uses, heat, meetings)

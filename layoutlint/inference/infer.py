@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from layoutlint.geometry.groups import find_groups
@@ -13,6 +13,7 @@ from layoutlint.inference.analysis import Analysis
 from layoutlint.inference.contradictions import Contradiction, find_contradictions
 from layoutlint.inference.ranking import Note, Pair
 from layoutlint.judgement.rule import Pack
+from layoutlint.model.reading import Unread
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
 from layoutlint.sources.whole_program.fields import FieldUses, fields_of
@@ -43,6 +44,8 @@ class Inferred(Record, frozen=True):
     """The number of written fields without a note, as nothing says that several threads use them."""
     ambiguous: tuple[str, ...]
     """Names of structs that sources define several times, of which a compiled file has another layout."""
+    lost: tuple[Unread, ...]
+    """The structs that an internal error left without a judgement."""
     analysis: Analysis
 
 
@@ -63,14 +66,18 @@ def infer(
     contradictions: list[Contradiction] = []
     ambiguous: dict[str, None] = {}
     without_signs = 0
+    lost: list[Unread] = []
+    noted = {name for name in analysis.names if only is None or fnmatchcase(name, only)}
     for key, struct in _select_structs(structs, analysis, only, ambiguous):
-        layout, uses = Layout(struct), analysis.uses[key]
-        own_notes, own_pairs, silent = _rank(key, layout, analysis)
+        try:
+            own_notes, own_pairs, silent, denied = _judge(key, struct, analysis, packs, noted)
+        except Exception as error:  # the other structs count
+            lost.append(Unread(f"struct {struct.name}", f"is left out: {type(error).__name__}: {error}"))
+            continue
         without_signs += silent
         notes += own_notes
         pairs += own_pairs
-        groups = find_groups(layout).complete
-        contradictions += find_contradictions(struct, groups, packs, uses, analysis.heat)
+        contradictions += denied
     notes.sort(key=lambda note: (-note.score, note.struct.name, note.writer.part.path))
     if analysis.meetings is not None:
         best = max((note.score for note in notes), default=0.0)
@@ -80,7 +87,7 @@ def infer(
     fields = tuple(fields_of(analysis.uses, analysis.heat, only))
     return Inferred(
         tuple(notes[:most]), len(notes[most:]), tuple(pairs), tuple(contradictions), fields,
-        without_signs, tuple(sorted(ambiguous)), analysis,
+        without_signs, tuple(sorted(ambiguous)), tuple(lost), analysis,
     )  # fmt: skip
 
 
@@ -95,8 +102,7 @@ def _select_structs(
     for struct in structs:
         is_wanted = only is None or fnmatchcase(struct.name, only)
         has_layout = struct.bit_size is not None and not struct.problem and struct.aggregate == "struct"
-        is_small = analysis.meetings is None and (struct.bit_size or 0) <= SMALLEST
-        if not is_wanted or not has_layout or is_small:
+        if not is_wanted or not has_layout:
             continue
         keys = analysis.struct_keys(struct)
         if len(keys) > 1:
@@ -106,18 +112,44 @@ def _select_structs(
             yield keys[0], struct
 
 
-def _rank(key: str, layout: Layout, analysis: Analysis) -> tuple[list[Note], list[Pair], int]:
-    """Return the notes and pairs of a struct, and the number of written fields without signs of threads."""
+def _judge(
+    key: str, struct: Struct, analysis: Analysis, packs: Sequence[Pack], noted: Collection[str]
+) -> tuple[list[Note], list[Pair], int, list[Contradiction]]:
+    """Return the notes and pairs of a struct, how many written fields lack signs, and contradictions."""
+    layout = Layout(struct)
+    groups = find_groups(layout).complete
+    denied = find_contradictions(struct, groups, packs, analysis.uses[key], analysis.heat)
+    return *_rank(key, layout, analysis, noted), list(denied)
+
+
+def _rank(
+    key: str, layout: Layout, analysis: Analysis, noted: Collection[str]
+) -> tuple[list[Note], list[Pair], int]:
+    """Return the notes and pairs of a struct, and the number of written fields without signs of threads.
+
+    `noted` are the names of structs that have notes of their own, also where others embed them.
+    """
     if len(layout.alignments) > 1:  # the least alignment has all placements
         layout = layout.with_alignment(min(layout.alignments))
     where, struct = placements(layout), layout.struct
     traffic = analysis.traffic(key, struct)
-    pairs = ranking.pairs(struct, traffic.fields, where)[:_MOST_PAIRS]
+    homes = tuple(ranking.inner_structs(struct.fields, noted))
+    pairs = [pair for pair in ranking.pairs(struct, traffic.fields, where) if not pair.is_within(homes)]
     if layout.size * 8 <= SMALLEST:
-        pairs = [pair for pair in pairs if pair.writer.contended == 0]
+        pairs = [pair for pair in pairs if _is_apart(pair)]
+    pairs = pairs[:_MOST_PAIRS]
     notes = ranking.notes(struct, pairs, where, traffic.weight)
     noted = {note.writer.part.path for note in notes}
     silent = sum(
         each.written > 0 and each.contended == 0 and each.part.path not in noted for each in traffic.fields
     )
     return notes, pairs, silent
+
+
+def _is_apart(pair: Pair) -> bool:
+    """Return whether different threads use the two fields, rather than the same functions both."""
+    writer = pair.writer
+    if writer.is_plain:
+        return writer.meetings is not None and writer.contended == 0  # one thread stores, and others read
+    users = writer.reads.keys() | writer.writes.keys()
+    return any(function not in users for function in pair.reader.reads)

@@ -80,6 +80,8 @@ class Access(NamedTuple):
     """Whether it is in normal work."""
     is_plain: bool
     """Whether it is a store that neither a lock nor an atomic makes, nor one that others are meant to see."""
+    is_volatile: bool = False
+    """Whether it is a store to a field that is declared volatile."""
 
     @property
     def is_bare(self) -> bool:
@@ -100,7 +102,7 @@ class Meetings:
     @cached_property
     def threads(self) -> Threads:
         """The threads of the program."""
-        return Threads(self._program, self._held.callers, self._lone_stores(), self._entries)
+        return Threads(self._program, self._held.sites, self._lone_stores(), self._entries)
 
     def _lone_stores(self) -> frozenset[str]:
         """Return the functions with plain stores, without a lock, to objects that exist once."""
@@ -119,8 +121,8 @@ class Meetings:
         """Yield what a use of a field is to other threads; `heat` is that of each of it."""
         function = use.function
         for place in use.places:
-            if min(1.0, place.weight) <= self._ends_of(function).get(place.maker, 0.0):
-                continue  # nobody else sees the object any more
+            if place.is_early or min(1.0, place.weight) <= self._ends_of(function).get(place.maker, 0.0):
+                continue  # nobody else runs yet, or sees the object any more
             locks = self._held.locks_at(function, place.locks)
             is_plain = use.effect is Effect.WRITE and not place.is_marked
             is_normal = phase_of(plain_name(function)) is Phase.NORMAL
@@ -129,8 +131,18 @@ class Meetings:
             amount = heat * place.weight * self._share_of(function)
             if place.weight <= 1.0 and (plain_name(function) == "main" or function in self.threads.begins):
                 amount *= rare_work.ONCE
-            kind = is_signed, is_normal, is_plain
+            kind = is_signed, is_normal, is_plain, place.is_volatile
             yield Access(function, amount, place.weight, place.maker, locks, owner, *kind)
+
+    def hand_over(self, accesses: Iterable[Access]) -> bool:
+        """Return whether different threads use a field that one of them stores, by some of its accesses."""
+        every = list(accesses)
+        return bool(self.threads.begins) and any(
+            self.threads.separation(each.function, other.function) > 0
+            for each in every
+            if each.is_volatile
+            for other in every
+        )
 
     def with_possible_locks(self, access: Access) -> Access:
         """Return a use by a function that stores without a lock, with the locks that some callers hold.
@@ -263,7 +275,8 @@ class Meetings:
 
     def _find_owner_of_argument(self, function: str, position: int, calls: int) -> Owner:
         if function in self.threads.begins:
-            return Owner.SELF if position == 0 else Owner.UNKNOWN
+            is_shared = function in self.threads.beginnings.sharing
+            return Owner.UNKNOWN if position else Owner.SHARED if is_shared else Owner.SELF
         if not calls or function in self._held.addressed:
             return Owner.UNKNOWN
         return _only_owner(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from math import sqrt
 from typing import NamedTuple
 
@@ -103,6 +103,11 @@ class Pair(Record, frozen=True):
     bases: tuple[int, ...]
     """The bases at which both are on one line."""
 
+    def is_within(self, homes: Iterable[str]) -> bool:
+        """Return whether both fields are in one of some embedded structs, which has a note of its own."""
+        paths = self.writer.part.path, self.reader.part.path
+        return any(all(path.startswith(f"{home}.") for path in paths) for home in homes)
+
 
 class Note(Record, frozen=True):
     """A written field and the fields that it disturbs most."""
@@ -133,6 +138,19 @@ def parts(fields: Iterable[Field], prefix: str = "", start: int = 0) -> Iterator
             yield from parts(each.members, f"{path}." if each.name else prefix, offset)
         elif each.bit_size:
             yield Part(path, offset, each.bit_size)
+
+
+def inner_structs(
+    fields: Iterable[Field], names: Collection[str], prefix: str = ""
+) -> Iterator[str]:
+    """Yield the paths of members that are structs of their own, with some names."""
+    for each in fields:
+        path = f"{prefix}{each.name}" if each.name else ""
+        types = (each.type, *each.underlying_types) if each.aggregate == "struct" and path else ()
+        if any(type_.left.removeprefix("struct ") in names for type_ in types):
+            yield path
+        elif each.members:
+            yield from inner_structs(each.members, names, f"{path}." if path else prefix)
 
 
 def traffic(
@@ -170,6 +188,10 @@ def _settle(fields: Mapping[str, Traffic], meetings: Meetings, key: str) -> None
         reads[:] = [
             meetings.with_possible_locks(access) if access.function in bare else access for access in reads
         ]
+        writes = each.accesses[0]
+        if any(access.is_volatile for access in writes) and meetings.hand_over((*writes, *reads)):
+            writes[:] = [_with_sign(access) if access.is_volatile else access for access in writes]
+            each.is_plain = False
         spot = Spot(key, each.part.path)
         each.lock = spot if each.kind is Effect.LOCK or spot in meetings.locks else None
         for accesses in each.accesses:
@@ -178,6 +200,11 @@ def _settle(fields: Mapping[str, Traffic], meetings: Meetings, key: str) -> None
                 access._replace(owner=pointed) if access.owner is Owner.POINTED else access
                 for access in accesses[:_MOST_ACCESSES]
             ]
+
+
+def _with_sign(access: Access) -> Access:
+    """Return a store that other threads are meant to see."""
+    return access._replace(is_plain=False, is_signed=access.is_normal)
 
 
 def _count(target: Traffic, use: FieldUse, heat: float) -> None:

@@ -17,6 +17,9 @@ class Effect(Enum):
     WRITE = "write"
     SHARED_STORE = "shared store"
     """A write that other threads may see: an atomic store, or one through a volatile pointer (WRITE_ONCE)."""
+    VOLATILE_STORE = "volatile store"
+    """A write of a field that is declared volatile, in a program: a flag of a signal handler, or one that
+    threads hand to one another."""
     ATOMIC = "atomic"
     """A read-modify-write that is atomic."""
     LOCK = "lock"
@@ -27,7 +30,7 @@ class Effect(Enum):
     @property
     def writes(self) -> bool:
         """Whether the line of the field must be owned by the processor."""
-        return self in (Effect.WRITE, Effect.SHARED_STORE, Effect.ATOMIC, Effect.LOCK)
+        return self not in (Effect.READ, Effect.ADDRESS)
 
 
 def struct_key(name: str, file: str) -> str:
@@ -46,13 +49,23 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 THREAD_STARTERS = re.compile(
     r"pthread_create|thrd_create|g_thread_(?:try_)?new|g_thread_create|uv_thread_create\w*|"
-    r"rte_eal_(?:mp_)?remote_launch|rte_ctrl_thread_create|rte_thread_create\w*|g_thread_pool_new\w*"
+    r"rte_eal_(?:mp_)?remote_launch|rte_ctrl_thread_create|rte_thread_create\w*|g_thread_pool_new\w*|"
+    r"GOMP_parallel"
 )
 """The functions that start a thread, with the address of what it runs."""
-THREAD_GROUPS = re.compile(r"rte_eal_mp_remote_launch|g_thread_pool_new\w*")
+THREAD_GROUPS = re.compile(r"rte_eal_mp_remote_launch|g_thread_pool_new\w*|GOMP_parallel")
 """Those that start several."""
+_FUNCTION_FIRST = re.compile(r"g_thread_create|g_thread_pool_new\w*|rte_eal_\w+|GOMP_parallel")
+_FUNCTION_SECOND = re.compile(r"thrd_create|g_thread_(?:try_)?new|uv_thread_create")
 THREAD_OBJECTS = frozenset(("pthread_getspecific", "tss_get", "g_private_get", "uv_key_get"))
 """The functions that return an object of the thread."""
+
+
+def started_at(starter: str) -> int:
+    """Return the position of the function that one of `THREAD_STARTERS` starts; its argument is behind it."""
+    if _FUNCTION_FIRST.fullmatch(starter):
+        return 0
+    return 1 if _FUNCTION_SECOND.fullmatch(starter) else 3 if starter == "rte_ctrl_thread_create" else 2
 
 
 def words_of(name: str) -> str:
@@ -65,6 +78,9 @@ GLOBAL_POINTER, THREAD_VARIABLE, PARAMETER, VARIABLE = "*", "%", "#", "&"
 thread, a parameter that points to it, or a variable that is the object or has it in an array."""
 ELEMENT = "[]"
 """How the maker ends if the object is an element of a variable."""
+FUNCTION, LOCAL = "=", "$"
+"""How what an argument points to begins, apart from these: a function, or what a variable of the caller is or
+points to, by a number."""
 
 
 def is_variable(maker: str) -> bool:
@@ -108,6 +124,25 @@ class Use(NamedTuple):
     """The line of the first such place."""
     locks: tuple[Lock, ...] = ()
     """The locks that the function has taken before each such place, and not released."""
+    moment: int = 0
+    """How many calls the function has made before the last such place; for a program."""
+
+
+class Argument(NamedTuple):
+    """What is known of a pointer that a call in a program gets."""
+
+    position: int
+    object: str
+    """What it points to: `=key` a function, `&name` a variable or a member of it, `*name` what a variable
+    points to, `#position` what a parameter does, `$number` an object of the caller. It ends with `[]` if each
+    round of a loop gives another one. Empty if that is not known."""
+    through: Spot | None
+    """The field, or variable (an empty root and its name), whose value it is."""
+
+    @property
+    def is_parameter(self) -> bool:
+        """Whether it is that of a parameter."""
+        return self.object[:1] == PARAMETER and self.object[1:].isdecimal()
 
 
 class Call(NamedTuple):
@@ -116,7 +151,8 @@ class Call(NamedTuple):
     callee: str
     """The key of a function; empty for a call through a pointer."""
     through: Spot | None
-    """The field whose value is called; None for a function, or an unknown pointer."""
+    """The field whose value is called, or the variable (an empty root and its name); None for a function, or
+    an unknown pointer."""
     weight: float
     arguments: tuple[tuple[int, Spot, str], ...]
     """The positions of arguments that are addresses of known places, the place, and its maker."""
@@ -124,6 +160,12 @@ class Call(NamedTuple):
     """The locks that are held there, as for uses."""
     makers: tuple[tuple[int, str], ...] = ()
     """The positions of arguments that are pointers from variables or parameters, and these makers."""
+    pointers: tuple[Argument, ...] = ()
+    """What is known of its pointers; for a program."""
+
+    def pointer(self, position: int) -> Argument | None:
+        """Return what is known of a pointer that it gets."""
+        return next((each for each in self.pointers if each.position == position), None)
 
 
 class Function(Record, frozen=True):
@@ -147,6 +189,8 @@ class Function(Record, frozen=True):
     """The structs of its static variables, which all processors and threads share."""
     kept: tuple[Lock, ...] = ()
     """The locks that it has taken and holds where it returns."""
+    kept_parameters: tuple[tuple[int, Spot], ...] = ()
+    """The positions of parameters that it stores in fields, and the fields; for a program."""
 
     @property
     def name(self) -> str:
@@ -174,7 +218,14 @@ def rename(function: Function, keys: Mapping[str, str]) -> Function:
 def _renamed_call(call: Call, keys: Mapping[str, str]) -> Call:
     arguments = tuple((position, spot, keys.get(maker, maker)) for position, spot, maker in call.arguments)
     callee, locks = keys.get(call.callee, call.callee), _renamed_locks(call.locks, keys)
-    return call._replace(callee=callee, arguments=arguments, locks=locks)
+    pointers = tuple(_rename_pointer(each, keys) for each in call.pointers)
+    return call._replace(callee=callee, arguments=arguments, locks=locks, pointers=pointers)
+
+
+def _rename_pointer(pointer: Argument, keys: Mapping[str, str]) -> Argument:
+    is_function = pointer.object.startswith(FUNCTION)
+    key = pointer.object[1:]
+    return pointer._replace(object=f"{FUNCTION}{keys.get(key, key)}") if is_function else pointer
 
 
 def _renamed_locks(locks: tuple[Lock, ...], keys: Mapping[str, str]) -> tuple[Lock, ...]:

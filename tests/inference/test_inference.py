@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from layoutlint.inference import ranking
 from layoutlint.inference.analysis import analyse
 from layoutlint.inference.infer import infer
 from layoutlint.intent.toml import rule_file
@@ -54,6 +55,44 @@ def test_uses_through_calls(tmp_path, text, expected):
 def test_what_a_rule_file_says_of_functions(tmp_path):
     rules = '[functions.my_take]\neffect = "lock"\n[functions."my_*"]\neffect = "write"\n'
     assert effects(tmp_path, "void f(struct s *x) { my_take((int *)&x->a); }", rules) == {("f", "a", "lock")}
+
+
+READERS = """
+struct timer { long at; }; long timer_start_of(const struct timer *); void mod_timer(struct timer *); long del_timer(const struct timer *);
+static long kref_peek(struct timer *t) { return t->at; } static void kref_more(struct timer *t) { t->at++; }
+struct t { long a; struct timer timer; }; struct t one;
+"""
+
+
+@pytest.mark.parametrize(("call", "expected"), [
+    # a declaration and a body say more than a name
+    ("mod_timer", {"write"}), ("del_timer", {"read"}), ("kref_peek", {"read"}), ("kref_more", {"atomic"}),
+])  # fmt: skip
+def test_readers_with_the_names_of_writers(tmp_path, call, expected):
+    found, _ = analysis(tmp_path, f"{READERS} void f(void) {{ {call}(&one.timer); }}")
+    (uses,) = (uses for key, uses in found.uses.items() if plain_name(key) == "t")
+    assert {use.effect.value for use in uses["timer"]} == expected
+
+
+def test_an_error_in_one_struct_leaves_the_others(tmp_path, monkeypatch):
+    found, packs = analysis(tmp_path, f"{NOTES} struct t {{ long a, b; }} two; long both(void) {{ return two.a++ + two.b; }}")
+    ranked = ranking.pairs
+    monkeypatch.setattr(ranking, "pairs", lambda struct, *rest: ranked(struct, *rest) if struct.name != "t" else max(()))
+    result = infer(found, found.bodies.structs, packs)
+    assert [note.writer.part.path for note in result.notes] == ["lock"]
+    assert [(each.origin, "ValueError" in each.reason) for each in result.lost] == [("struct t", True)]
+
+
+def test_threads_that_a_table_alone_starts(tmp_path):
+    text = """
+    int pthread_create(void *, void *, void *(*)(void *), void *);
+    void *work(void *p) { __atomic_fetch_add(&((struct s *)p)->a, 1, 5); return 0; }
+    static void go(void *(*f)(void *), void *p) { int t; pthread_create(&t, 0, f, p); }
+    static const struct { void (*start)(void *(*)(void *), void *); } table[] = { { go } };
+    int main(void) { struct s one; table[0].start(work, &one); return 0; }
+    """
+    found, packs = analysis(tmp_path, text)
+    assert infer(found, found.bodies.structs, packs).lost == ()
 
 
 HEAT = """
@@ -109,6 +148,13 @@ def test_notes_rank_locks_before_stores_and_leave_out_other_lines(tmp_path):
     ("long f(void) { struct s one; spin_lock(&one.lock); return one.a; } int main(void) { return f(); }", 0),
     ("union u { long a; int b; }; int main(void) { return 0; }", 0),
     ("struct two { long a, b; } two; int main(void) { two.a = 1; return two.b; }", 0),  # too small to be kept apart
+    # of two words: by the functions that use them
+    ("struct two { long a, b; } two; long f(void) { __atomic_fetch_add(&two.a, 1, 5); return two.b; } int main(void) { return f(); }", 0),
+    ("struct two { long a, b; } two; void f(void) { __atomic_fetch_add(&two.a, 1, 5); } long g(void) { return two.b; } int main(void) { f(); return g(); }", 1),
+    ("struct two { lock_t a; long b; } two; void f(void) { spin_lock(&two.a); unknown(0); spin_unlock(&two.a); } long g(void) { return two.b; } int main(void) { f(); return g(); }", 1),
+    # one note for a field, whatever embeds its struct
+    ("struct out { long n; struct s in; } out; void f(void) { __atomic_fetch_add(&out.in.a, 1, 5); } long g(void) { return out.in.c; } int main(void) { f(); return g(); }", 1),
+    ("struct out { long n; struct s in; } out; void f(void) { __atomic_fetch_add(&out.in.a, 1, 5); } long g(void) { return out.n; } int main(void) { f(); return g(); }", 1),
 ])  # fmt: skip
 def test_what_makes_a_note(tmp_path, text, notes):
     found, packs = analysis(tmp_path, text)

@@ -123,6 +123,12 @@ FIELDS = [
           ("__sync_bool_compare_and_swap", "__sync_bool_compare_and_swap(&{}, 1, 2)", "s->hits"),
           ("__atomic_exchange_n", "__atomic_exchange_n(&{}, 1, 5)", "__atomic_load_n(&s->hits, 0)"),
       )),
+    Shape("a parallel part of OpenMP",
+          STRUCT + "static struct shared one;\nint main(void) {\n#pragma omp parallel\n  while (ready()) if (one.limit) atomic_fetch_add(&one.hits, 1);\n  return 0;\n}\n",
+          STRUCT + "int main(void) {\n#pragma omp parallel\n  { struct shared one = { 1 }; while (ready()) if (one.limit) atomic_fetch_add(&one.hits, 1); }\n  return 0;\n}\n"),
+    Shape("a parallel loop of OpenMP",
+          PLAIN + "static void all(struct shared *s) {\n#pragma omp parallel for \\\n  schedule(static)\n  for (int i = 0; i < 99; i++) {\n    spend(s->limit);\n#pragma omp atomic\n    s->hits++;\n  }\n}\nstatic struct shared one;\nint main(void) { all(&one); return 0; }\n",
+          PLAIN + "static void all(struct shared *s) {\n#pragma omp simd\n  for (int i = 0; i < 99; i++) {\n    spend(s->limit);\n    s->hits++;\n  }\n}\nstatic struct shared one;\nint main(void) { all(&one); return 0; }\n"),
 ]  # fmt: skip
 
 
@@ -165,13 +171,13 @@ ELEMENTS = [
       )),
 ]  # fmt: skip
 
-_WORDS = "apple birch cedar dune ember fjord grove heath iris jade kelp lark maple north opal pearl quartz reed sage tulip umber vale wren yarrow".split()
+_WORDS = ["apple", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath", "iris", "jade", "kelp", "lark", "maple", "north", "opal", "pearl", "quartz", "reed", "sage", "tulip", "umber", "vale", "wren", "yarrow"]
 _OWN_NAMES = re.compile(
     r"\b(?:limit|hits|spare|shared|used|work|put|get|jump|begin|every|calls|one|all|two|own|row|sum|run|with|turn|fill|start|task|give|spawn_one|mine|server|queue)\b"
 )
 
 
-def renamed(text: str, seed: int) -> tuple[str, dict[str, str]]:
+def rename_all(text: str, seed: int) -> tuple[str, dict[str, str]]:
     """Return a program with other names, and threads of C11; the names by those before."""
     chance = random.Random(seed)
     some = sorted(set(_OWN_NAMES.findall(text)))
@@ -182,7 +188,7 @@ def renamed(text: str, seed: int) -> tuple[str, dict[str, str]]:
     return text, names
 
 
-def surrounded(text: str, seed: int) -> str:
+def surround(text: str, seed: int) -> str:
     """Return a program with other functions and structs, which starts its threads by a function of its own."""
     chance = random.Random(seed)
     others = "".join(

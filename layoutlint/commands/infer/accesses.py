@@ -13,7 +13,10 @@ from layoutlint.errors import EXIT_KEPT, EXIT_UNKNOWN
 from layoutlint.reports import formats
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from layoutlint.inference.analysis import Analysis
+    from layoutlint.model.reading import Unread
     from layoutlint.sources.bodies import Bodies
 
 FORMATS = formats(__package__, "text", "json", prefix="accesses_")
@@ -77,10 +80,10 @@ def print_failures(bodies: Bodies) -> None:
         terminal.complain("layoutlint: these sources define no function: give the *.c files too")
 
 
-def exit_status(analysis: Analysis, allow_unknown: bool) -> int:
-    """Return 3 if a source was not read or nothing defines a function, unless that is allowed; else 0.
+def exit_status(analysis: Analysis, allow_unknown: bool, lost: Sequence[Unread] = ()) -> int:
+    """Return 3 if a source or a struct is lost or nothing defines a function, unless that is allowed; else 0.
 
     Uses are no findings.
     """
-    is_complete = analysis.program.functions and not analysis.bodies.unread
+    is_complete = analysis.program.functions and not analysis.bodies.unread and not lost
     return EXIT_KEPT if is_complete or allow_unknown else EXIT_UNKNOWN

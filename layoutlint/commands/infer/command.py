@@ -105,6 +105,8 @@ def infer(
     inferred = infer_notes(analysis, structs, packs, only, most)
     terminal.write(FORMATS[format_](inferred))
     print_failures(read_bodies)
+    for failure in inferred.lost:
+        terminal.complain(f"layoutlint: {failure}")
     for name in inferred.ambiguous:
         text = f"struct {name} is left out: sources define several, and its file does not state which"
         terminal.complain(f"layoutlint: note: {text}")
@@ -114,7 +116,7 @@ def infer(
     if only is not None and not inferred.fields:
         terminal.complain(f"layoutlint: no function of these sources uses a field of a struct {only}")
         sys.exit(EXIT_UNKNOWN)
-    sys.exit(exit_status(analysis, reading.allow_unknown))
+    sys.exit(exit_status(analysis, reading.allow_unknown, inferred.lost))
 
 
 def _packs(rule_paths: tuple[str, ...], no_packs: bool, is_kernel: bool) -> tuple[Pack, ...]:

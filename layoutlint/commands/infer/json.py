@@ -170,7 +170,10 @@ def render(inferred: Inferred) -> str:
         pairs=_pairs(inferred),
         contradictions=[_contradiction(each, inferred) for each in inferred.contradictions],
         fields=[_field(each) for each in inferred.fields],
-        unread=[UnreadJson(path=each.origin, reason=each.reason) for each in inferred.analysis.bodies.unread],
+        unread=[
+            UnreadJson(path=each.origin, reason=each.reason)
+            for each in (*inferred.analysis.bodies.unread, *inferred.lost)
+        ],
     )
     return document_text(document)
 

@@ -57,6 +57,8 @@ class Bodies(Record, frozen=True):
     unread: tuple[Unread, ...]
     notes: tuple[str, ...]
     is_kernel: bool
+    constant_parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """Functions with the positions of parameters that point to const, if a table says that they write."""
 
 
 def read(paths: tuple[str, ...], options: ReadOptions) -> Bodies:
@@ -139,6 +141,7 @@ def _merge(
         unread,
         tuple(source_units.notes),
         source_units.is_kernel,
+        tuple({key: some for each in units for key, some in each.constants}.items()),
     )
 
 

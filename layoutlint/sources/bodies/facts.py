@@ -10,6 +10,7 @@ from layoutlint.model.uses import GLOBAL_POINTER, THREAD_VARIABLE, Spot, struct_
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
 from layoutlint.sources.bodies import syntax
+from layoutlint.sources.bodies.directives import Directive
 from layoutlint.sources.bodies.trees import Node, skip_layers
 
 BRANCH, _UNLIKELY = 0.5, 0.02
@@ -42,11 +43,24 @@ class Names(NamedTuple):
     file: Callable[[Cursor], tuple[str, int]]
     records: dict[str, Cursor]
     """The structs that were named, by key."""
+    volatile: dict[int, bool]
+    """Whether fields are declared volatile."""
+    constants: dict[str, tuple[int, ...]]
+    """The positions of parameters that point to const, of functions of which a table says that they write."""
+    directives: tuple[Directive, ...]
+    """Those of OpenMP in the source, in the order of the text."""
+    tells_pointers: bool
+    """Whether what calls get by pointers is recorded, as threads of a program can begin there."""
 
     @classmethod
-    def of_unit(cls, file: Callable[[Cursor], tuple[str, int]]) -> Names:
+    def of_unit(
+        cls,
+        file: Callable[[Cursor], tuple[str, int]],
+        directives: tuple[Directive, ...] = (),
+        tells_pointers: bool = False,
+    ) -> Names:
         """Return the names of a unit of which nothing is known; `file` returns the place of a declaration."""
-        return cls({}, {}, {}, {}, {}, {}, file, {})
+        return cls({}, {}, {}, {}, {}, {}, file, {}, {}, {}, directives, tells_pointers)
 
 
 class Facts:
@@ -180,6 +194,17 @@ class Facts:
             self._names.arguments[identity] = self._parameters(callee)
         return self._names.arguments[identity]
 
+    def note_constants(self, target: Node, key: str) -> None:
+        """Record which parameters of a function point to const, by its declaration."""
+        if key not in self._names.constants:
+            type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(target.reference))
+            number = int(self._lib.clang_getNumArgTypes(type_))
+            found: list[int] = []
+            for at in range(number):
+                pointee = self._lib.clang_getPointeeType(self._lib.clang_getArgType(type_, at))
+                found += (at,) if self._lib.clang_isConstQualifiedType(pointee) else ()
+            self._names.constants[key] = tuple(found)
+
     def _parameters(self, callee: Node) -> int:
         type_ = self._lib.clang_getCursorType(callee.cursor)
         pointee = self._lib.clang_getPointeeType(type_)
@@ -199,6 +224,13 @@ class Facts:
             if definition.kind == syntax.FUNCTION and self._length(definition) <= _SHORT:
                 known[identity] = read(definition)
         return known[identity]
+
+    def lines(self, cursor: Cursor) -> tuple[int, int]:
+        """Return the first and the last line of a declaration."""
+        extent = self._lib.clang_getCursorExtent(cursor)
+        ends = (self._lib.clang_getRangeStart(extent), self._lib.clang_getRangeEnd(extent))
+        first, last = [libclang.Spot(self._lib, each).line for each in ends]
+        return first, last
 
     def _length(self, cursor: Cursor) -> int:
         """Return the characters of a declaration."""
@@ -326,11 +358,14 @@ class Facts:
         if node.referenced_kind != syntax.VARIABLE or self.variable(node) is not None:
             return ""
         declaration = node.reference
-        name = libclang.spelling(self._lib, declaration)
-        if self._lib.clang_Cursor_getStorageClass(declaration) == syntax.STATIC:
-            name = f"{name}@{self._names.file(declaration)[0]}"
         is_of_thread = self._lib.clang_getCursorTLSKind(declaration) != 0
-        return f"{THREAD_VARIABLE if is_of_thread else GLOBAL_POINTER}{name}"
+        return f"{THREAD_VARIABLE if is_of_thread else GLOBAL_POINTER}{self.variable_key(declaration)}"
+
+    def variable_key(self, declaration: Cursor) -> str:
+        """Return the name of a variable, of a static one with its file."""
+        name = libclang.spelling(self._lib, declaration)
+        is_static = self._lib.clang_Cursor_getStorageClass(declaration) == syntax.STATIC
+        return f"{name}@{self._names.file(declaration)[0]}" if is_static else name
 
     def has_cleanup(self, variable: Cursor) -> bool:
         """Return whether a function is called when a variable goes out of scope."""
@@ -386,10 +421,21 @@ class Facts:
         """Return whether an expression is an `_Atomic` object."""
         return node.type_kind == syntax.ATOMIC
 
+    def is_volatile_member(self, node: Node) -> bool:
+        """Return whether an expression is a member that is declared volatile."""
+        node = skip_layers(node, syntax.VALUE_LAYERS)
+        if node.kind != syntax.MEMBER:
+            return False
+        identity = node.referenced_identity
+        if identity not in self._names.volatile:
+            declared = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(node.reference))
+            self._names.volatile[identity] = bool(self._lib.clang_isVolatileQualifiedType(declared))
+        return self._names.volatile[identity]
+
     def is_volatile_access(self, node: Node) -> bool:
         """Return whether an expression is `*pointer` to a volatile object, as in `*(volatile int *)&field`.
 
-        A member that is declared volatile is mostly a flag of a signal handler.
+        A member that is declared volatile can be a flag of a signal handler.
         """
         node = skip_layers(node, syntax.VALUE_LAYERS)
         if not self.is_dereference(node):

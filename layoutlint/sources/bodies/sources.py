@@ -19,6 +19,7 @@ from layoutlint.readers.clang.given_files import given_files
 from layoutlint.readers.clang.kernel import built_sources, tree, units
 from layoutlint.readers.clang.kernel import read as kernel
 from layoutlint.readers.clang.parse import Unit
+from layoutlint.sources.bodies import directives
 
 _FLAGS = ("-w", "-D__builtin_has_attribute(what,attribute)=0")
 """No warnings, and a builtin of GCC that libclang lacks."""
@@ -121,7 +122,8 @@ def _add_kernel(result: Units, kernel_tree: tree.Tree, path: str, options: ReadO
 
 def _for_bodies(unit: Unit) -> Unit:
     of_kernel = _KERNEL_FLAGS if _IN_KERNEL in unit.flags else ()
-    return replace(unit, flags=(*unit.flags, *of_kernel, *_FLAGS))
+    of_threads = directives.IGNORED if directives.is_asked_for(unit.flags) else ()
+    return replace(unit, flags=(*unit.flags, *of_kernel, *of_threads, *_FLAGS))
 
 
 def _add_database(result: Units, database: str, options: ReadOptions) -> None:

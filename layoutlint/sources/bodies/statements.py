@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from layoutlint.sources.bodies import syntax
+from layoutlint.sources.bodies.directives import Directive
 from layoutlint.sources.bodies.facts import BRANCH, Facts
 from layoutlint.sources.bodies.lock_regions import Held, LockRegions, join
 from layoutlint.sources.bodies.trees import Node
@@ -12,6 +13,8 @@ from layoutlint.sources.bodies.trees import Node
 _LOOP = 4.0
 _MOST_LOOPS = 16.0
 _CASE = 0.3
+_COUNTED = 4
+"""The parts of a loop that counts: `for (start; condition; step) body`."""
 _TRANSPARENT = (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST)
 
 
@@ -24,6 +27,11 @@ class Statements:
         self._regions = LockRegions()
         self._loops = 0
         self._line = 0
+        self._directives: tuple[Directive, ...] = ()
+        """Those of OpenMP before the statements that come."""
+
+    def _obey(self, node: Node, weight: float) -> None:
+        raise NotImplementedError
 
     def _value(self, node: Node, weight: float) -> None:
         raise NotImplementedError
@@ -31,9 +39,17 @@ class Statements:
     def _declare(self, variable: Node, weight: float) -> None:
         raise NotImplementedError
 
+    def _begin_loop(self) -> int:
+        raise NotImplementedError
+
+    def _end_loop(self, calls: int, is_counted: bool) -> None:
+        raise NotImplementedError
+
     def _statement(self, node: Node, weight: float) -> None:
         walk = _STATEMENTS.get(node.kind)
-        if walk is not None:
+        if self._directives and node.spot[1] > self._directives[0].line:
+            self._obey(node, weight)
+        elif walk is not None:
             walk(self, node, weight)
         elif is_statement(node):
             self._statements(node, weight)
@@ -158,7 +174,9 @@ class Statements:
             after = regions.held
         elif node.children:
             self._loops += 1
+            calls = self._begin_loop()
             after = self._rounds(node, min(weight * _LOOP, _MOST_LOOPS))
+            self._end_loop(calls, node.kind == syntax.FOR and len(node.children) == _COUNTED)
             self._loops -= 1
         else:
             after = regions.held

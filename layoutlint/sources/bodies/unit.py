@@ -19,6 +19,7 @@ from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.missing_headers import Remedies
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.sources.bodies import syntax, trees
+from layoutlint.sources.bodies.directives import IGNORED, directives
 from layoutlint.sources.bodies.facts import Facts, Names
 from layoutlint.sources.bodies.trees import Definition
 from layoutlint.sources.bodies.walker import Walker
@@ -35,6 +36,8 @@ _PER_CPU_WORDS = (b"PER_CPU", b"percpu", b"__thread", b"hread_local")
 """One of them is in each match; to search bytes is faster than to match an expression."""
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include\b", re.MULTILINE)
 _DEFINE = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+).*", re.MULTILINE)
+_IN_KERNEL = "-D__KERNEL__"
+"""In the flags of units of Linux."""
 _PREFIXES = (b"pr_fmt", b"dev_fmt")
 """Macros of Linux that many sources define before headers; they are part of messages only."""
 
@@ -73,6 +76,8 @@ class UnitFunctions(Record, frozen=True):
     """The layouts of structs that its functions use, except those that another unit has given before."""
     unreliable: tuple[str, ...] = ()
     """The keys of such structs of which it has no reliable layout."""
+    constants: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """Functions with the positions of parameters that point to const, if a table says that they write."""
     scanned: dict[str, Scan] = field(default_factory=dict)
     """What was searched in each file that no other unit has included before."""
 
@@ -173,7 +178,9 @@ class UnitReader:
         self._places = Places(lib, unit.directory, unit.roots, {})
         self._main, self._text = main, text
         self._included = {self._places.relative(name) for name in included}
-        self.names = Names.of_unit(self._places.place)
+        is_directed = IGNORED[0] in unit.flags
+        own = tuple(directives(text)) if is_directed else ()
+        self.names = Names.of_unit(self._places.place, own, _IN_KERNEL not in unit.flags)
         self._macros = self._read_macros()
         self._functions: dict[str, Function] = {}
         self._leads: list[tuple[Place, ...]] = []
@@ -207,7 +214,9 @@ class UnitReader:
         per_cpu = self._per_cpu_names() | dict.fromkeys(map(plain_name, own_per_cpu))
         return UnitFunctions(
             self._unit.origin, tuple(self._functions.values()), tuple(self._leads), tuple(self._stored),
-            tuple(shared), tuple(per_cpu), self._macros, self._first_error(), scanned=self._scanned,
+            tuple(shared), tuple(per_cpu), self._macros, self._first_error(),
+            constants=tuple((key, some) for key, some in self.names.constants.items() if some),
+            scanned=self._scanned,
         )  # fmt: skip
 
     def _variable_structs(self, variables: Iterable[Cursor]) -> tuple[dict[str, None], dict[str, None]]:
@@ -254,7 +263,7 @@ class UnitReader:
         """
         if place[0] in self._functions:
             return {}
-        known = _known.get((place, self._macros))
+        known, walker = _known.get((place, self._macros)), None
         found: dict[Place, Cursor | None]
         if known is None and definition is not None:
             walker = Walker(self._lib, self.names)
@@ -267,6 +276,9 @@ class UnitReader:
             return {}
         self._functions[place[0]] = known[0]
         self._leads.append(known[1])
+        for inner in walker.inner if walker is not None else ():
+            self._functions[inner.key] = inner
+            self._leads.append(())
         return found
 
     def _header_functions(self, walker: Walker) -> dict[Place, Cursor | None]:

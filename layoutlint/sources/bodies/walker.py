@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from layoutlint.model.uses import (
@@ -11,10 +12,10 @@ from layoutlint.model.uses import (
     PARAMETER,
     THREAD_VARIABLE,
     VARIABLE,
+    Argument,
     Call,
     Effect,
     Function,
-    Lock,
     Spot,
     Use,
     is_variable,
@@ -23,11 +24,14 @@ from layoutlint.model.uses import (
 from layoutlint.readers.clang.libclang import Cursor
 from layoutlint.sources.bodies import assembler, atomic_names, syntax
 from layoutlint.sources.bodies.assembler import Assembly
+from layoutlint.sources.bodies.directed import Directed
 from layoutlint.sources.bodies.facts import Facts, Names
 from layoutlint.sources.bodies.lock_names import operation
 from layoutlint.sources.bodies.places import MOST_SPOTS, NOWHERE, BytePlace, element, join, lock_place, union
-from layoutlint.sources.bodies.statements import Statements, is_statement
+from layoutlint.sources.bodies.pointers import Pointers
+from layoutlint.sources.bodies.statements import is_statement
 from layoutlint.sources.bodies.trees import Node, skip_layers, tree
+from layoutlint.sources.whole_program.known_functions import KnownFunctions
 
 _DEEPEST = 200
 """The most nested expressions that are followed; the stack of Python ends at about a thousand calls."""
@@ -40,23 +44,20 @@ _LITERALS = range(syntax.FIRST_LITERAL, syntax.LAST_LITERAL + 1)
 _UNEVALUATED = re.compile(r"__builtin_(?:constant_p|(?:dynamic_)?object_size|classify_type)")
 
 
-class Walker(Statements):
+class Walker(Directed):
     """Collects the uses, calls and function addresses of one body."""
 
     def __init__(self, lib: Any, names: Names) -> None:
         super().__init__()
         self._lib, self._names = lib, names
         self._facts = Facts(lib, names)
-        self._uses: dict[tuple[Spot, Effect, str, tuple[Lock, ...]], list[float]] = {}
         self._makers: dict[str, None] = {}
         self._returned_places: dict[Spot, None] = {}
         self._locals: dict[str, None] = {}
         self._static_structs: dict[str, None] = {}
         self._made: dict[tuple[str, str], None] = {}
-        self._calls: list[Call] = []
-        self._targets: dict[tuple[str, Spot | None], None] = {}
-        self._parameters: dict[int, int] = {}
-        self._pointees: dict[int, BytePlace] = {}
+        self._pointers = Pointers(self._facts, self._parameters) if names.tells_pointers else None
+        self._kept_parameters: dict[tuple[int, Spot], None] = {}
         self._depth = 0
         self._body: tuple[Cursor, Node] | None = None
         self._assemblies: dict[int, Assembly] | None = None
@@ -67,6 +68,9 @@ class Walker(Statements):
         body = tree(cursor)
         self._body = cursor, body
         self._line = line
+        self._key, self._file = key, file
+        if self._names.directives:
+            self._find_directives(self._names.directives, *self._facts.lines(cursor))
         for node in body.children:
             if node.kind == syntax.PARAMETER:
                 self._parameters[node.identity] = len(self._parameters)
@@ -76,8 +80,12 @@ class Walker(Statements):
 
     def initializer(self, cursor: Cursor) -> dict[tuple[str, Spot | None], None]:
         """Return the functions that the initialiser of a variable stores, with the fields."""
+        spot = Spot("", self._facts.variable_key(cursor))
         for node in tree(cursor).children:
-            self._value(node, 1.0)
+            if node.kind == syntax.INIT_LIST or self._facts.function_in(node) is not None:
+                self._initial_value(node, 1.0, spot)
+            else:
+                self._value(node, 1.0)
         return self._targets
 
     @property
@@ -87,16 +95,30 @@ class Walker(Statements):
 
     def _result(self, key: str, file: str, line: int) -> Function:
         uses = tuple(
-            Use(spot, effect, weight, in_loop > 0, maker, int(first), locks)
-            for (spot, effect, maker, locks), (weight, in_loop, first) in self._uses.items()
+            Use(spot, effect, weight, in_loop > 0, maker, int(first), locks, int(moment))
+            for (spot, effect, maker, locks), (weight, in_loop, first, moment) in self._uses.items()
         )
         targets = tuple(self._targets)
         return Function(
             key, file, line, uses, tuple(self._calls), targets, tuple(self._makers), tuple(self._locals),
-            tuple(self._made), tuple(self._static_structs), self._regions.kept,
+            tuple(self._made), tuple(self._static_structs), self._regions.kept, tuple(self._kept_parameters),
         )  # fmt: skip
 
     # -- statements
+
+    def _begin_loop(self) -> int:
+        if self._pointers is not None:
+            self._pointers.enter_loop()
+        return len(self._calls)
+
+    def _end_loop(self, calls: int, is_counted: bool) -> None:
+        """End a loop, before which there were some calls: what an endless one does is behind all of its."""
+        if self._pointers is not None:
+            self._pointers.leave_loop()
+            if not is_counted and calls < len(self._calls):
+                for entry in self._uses.values():
+                    if entry[3] >= calls:
+                        entry[3] = len(self._calls)
 
     def _operands(self, node: Node, weight: float) -> None:
         if self._assemblies is None:
@@ -116,8 +138,10 @@ class Walker(Statements):
 
     def _declare(self, variable: Node, weight: float) -> None:
         struct = self._facts.variable_struct(variable)
+        if self._private is not None:
+            self._private.add(variable.identity)
         if struct:
-            if self._lib.clang_Cursor_getStorageClass(variable.cursor) != syntax.STATIC:
+            if not self._is_static(variable.cursor):
                 self._locals[struct] = None
             elif not self._facts.is_per_cpu(variable.cursor):
                 self._static_structs[struct] = None
@@ -128,14 +152,21 @@ class Walker(Statements):
             return
         locks = len(self._regions.locks)
         if self._facts.is_pointer(variable):
+            if self._pointers is not None:
+                self._pointers.assign(variable.identity, initial)
             place = self._pointer(initial, weight)
             if not self._facts.is_zero(initial):
                 self._pointees[variable.identity] = place
             self._note_made(variable.cursor, place)
+        elif initial.kind == syntax.INIT_LIST and self._is_static(variable.cursor):
+            self._fill(initial, weight, Spot("", self._facts.variable_key(variable.cursor)))
         else:
             self._value(initial, weight)
         if len(self._regions.locks) > locks and self._facts.has_cleanup(variable.cursor):
             self._regions.guard()
+
+    def _is_static(self, variable: Cursor) -> bool:
+        return bool(self._lib.clang_Cursor_getStorageClass(variable) == syntax.STATIC)
 
     def _note_made(self, pointer: Cursor, place: BytePlace) -> None:
         if place.maker and not is_variable(place.maker):
@@ -184,7 +215,7 @@ class Walker(Statements):
     def _change(self, node: Node, weight: float) -> None:
         """Walk an object that is read and written, as by `+=`."""
         place = self._lvalue(node, weight)
-        if self._facts.is_atomic(node):
+        if self._is_at_once or self._facts.is_atomic(node):
             self._record(place, Effect.ATOMIC, weight)
         else:
             self._record(place, Effect.READ, weight)
@@ -192,8 +223,10 @@ class Walker(Statements):
 
     def _store(self, node: Node) -> Effect:
         """Return the effect of a store to an object."""
-        is_shared = self._facts.is_atomic(node) or self._facts.is_volatile_access(node)
-        return Effect.SHARED_STORE if is_shared else Effect.WRITE
+        if self._is_at_once or self._facts.is_atomic(node) or self._facts.is_volatile_access(node):
+            return Effect.SHARED_STORE
+        is_volatile = self._pointers is not None and self._facts.is_volatile_member(node)
+        return Effect.VOLATILE_STORE if is_volatile else Effect.WRITE
 
     def _generic(self, node: Node, weight: float) -> None:
         selected = self._facts.selection(node)
@@ -223,6 +256,8 @@ class Walker(Statements):
         variable = self._facts.variable(left)
         if variable is not None and self._facts.is_pointer(left):
             pointee = self._pointer(right, weight)
+            if self._pointers is not None:
+                self._pointers.assign(variable, right)
             self._note_made(left.cursor, pointee)
             before = self._pointees.get(variable)
             if not self._facts.is_zero(right):
@@ -234,12 +269,21 @@ class Walker(Statements):
         target = self._facts.function_in(right)
         if target is not None:
             self._refer(target, place.spots[0] if place.spots else None)
+            if self._pointers is not None and not place.spots:
+                self._refer(target, self._pointers.source(left))
         elif self._facts.is_pointer(left):
             stored = self._pointer(right, weight)
+            self._keep_parameter(right, place.spots[0] if place.spots else None)
             self._note_made(left.cursor, stored)
             self._record(stored, Effect.ADDRESS, weight)
         else:
             self._value(right, weight)
+
+    def _keep_parameter(self, value: Node, spot: Spot | None) -> None:
+        """Record that a field, or a variable, gets a value if that is the one of a parameter."""
+        position = None if self._pointers is None or spot is None else self._pointers.parameter(value)
+        if position is not None and spot is not None:
+            self._kept_parameters[position, spot] = None
 
     def _unary(self, node: Node, weight: float) -> None:
         operator = node.unary_operator
@@ -259,6 +303,8 @@ class Walker(Statements):
         variable = self._facts.variable(pointer) if self._facts.is_pointer(pointer) else None
         if variable is not None and (variable in self._pointees or variable in self._parameters):
             self._pointees[variable] = element(self._pointee(pointer))
+        if variable is not None and self._pointers is not None:
+            self._pointers.assign(variable, None)
 
     def _builtin(self, node: Node, weight: float) -> None:
         """Walk an atomic operation: libclang shows its operands alone, the address first."""
@@ -348,6 +394,7 @@ class Walker(Statements):
             self._fill(inner, weight, spot)
         elif self._facts.is_pointer(value):
             self._record(self._pointer(value, weight), Effect.ADDRESS, weight)
+            self._keep_parameter(value, spot)
         else:
             self._value(value, weight)
 
@@ -378,8 +425,9 @@ class Walker(Statements):
         if kind in (syntax.PAREN, syntax.UNEXPOSED) and node.children:
             return self._lvalue(node.children[-1], weight)
         if kind == syntax.DECL_REF:
-            if self._facts.variable(node) is not None:
-                return BytePlace((), "", True)
+            variable = self._facts.variable(node)
+            if variable is not None:
+                return BytePlace((), "", self._is_local(variable))
             name = self._facts.shared_variable(node)
             return BytePlace(
                 (), name if name[:1] == THREAD_VARIABLE else name.replace(GLOBAL_POINTER, VARIABLE)
@@ -508,8 +556,13 @@ class Walker(Statements):
         places: list[tuple[int, Spot, str]] = []
         first: BytePlace | None = None
         makers: list[tuple[int, str]] = []
+        pointers: list[Argument] = []
         for position, argument in enumerate(arguments):
             target = self._facts.function_in(argument)
+            is_pointer = target is not None or argument.type_kind == syntax.POINTER
+            if is_pointer and self._pointers is not None and what is None and not is_builtin:
+                pointer = self._pointers.argument(position, argument)
+                pointers += () if pointer is None else (pointer,)
             if target is not None:
                 self._refer(target, None)
             elif self._facts.is_pointer(argument) or self._facts.is_array(argument):
@@ -525,7 +578,8 @@ class Walker(Statements):
                 self._value(argument, weight)
         if not is_builtin or _MEMORY.match(name):
             locks = self._regions.held or ()
-            self._calls.append(Call(name, through, weight, tuple(places), locks, tuple(makers)))
+            kept = tuple(places), locks, tuple(makers), tuple(pointers)
+            self._calls.append(Call(name, through, weight, *kept))
         if what is not None:
             self._regions.call(id(node), name, what, (first or NOWHERE).spots)
         return BytePlace(self._returned_spots(node, callee, places), name)
@@ -555,7 +609,10 @@ class Walker(Statements):
     def _callee(self, node: Node, weight: float) -> tuple[str, Spot | None]:
         target = self._facts.function_in(node)
         if target is not None:
-            return self._facts.named_key(target), None
+            key = self._facts.named_key(target)
+            if _writes_by_name(plain_name(key)):
+                self._facts.note_constants(target, key)
+            return key, None
         inner = node
         while inner.children and inner.kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.UNARY):
             inner = inner.children[-1]
@@ -564,11 +621,14 @@ class Walker(Statements):
             self._record(place, Effect.READ, weight)
             return "", place.spots[0] if place.spots else None
         self._value(inner, weight)
-        return "", None
+        return "", None if self._pointers is None else self._pointers.source(inner)
 
     def _refer(self, node: Node, stored_in: Spot | None) -> None:
         if node.referenced_kind == syntax.FUNCTION:
-            self._targets[self._facts.named_key(node), stored_in] = None
+            key = self._facts.named_key(node)
+            self._targets[key, stored_in] = None
+            if stored_in is not None and not stored_in.root:  # what is in a variable can be called anywhere
+                self._targets[key, None] = None
 
     # -- records
 
@@ -576,11 +636,20 @@ class Walker(Statements):
         locks = self._regions.held or ()
         for spot in place.spots:
             key = spot, effect, place.maker, locks
-            entry = self._uses.setdefault(key, [0.0, 0, self._line])
+            entry = self._uses.setdefault(key, [0.0, 0, self._line, 0])
             entry[0] += weight
             entry[1] += self._loops > 0
+            entry[3] = len(self._calls)
 
 
+@lru_cache(1 << 14)
+def _writes_by_name(name: str) -> bool:
+    """Return whether the table of known functions has a function among those that write."""
+    known = _KNOWN.find(name)
+    return known is not None and known.effect is not None and known.effect.writes
+
+
+_KNOWN = KnownFunctions()
 _Walk = Callable[[Walker, Node, float], object]
 _VALUES: dict[int, _Walk] = {
     syntax.MEMBER: Walker._object,

@@ -124,8 +124,9 @@ def edges_of(program: Program, is_kernel: bool) -> dict[str, dict[str, float]]:
             for target in targets:
                 out[target] += call.weight / len(targets) ** 0.5
         for target, stored in function.targets:
-            if stored is None and target in program.functions and target not in out:
-                out[target] += 0.2  # a callback
+            is_callback = stored is None and target in program.functions and target not in out
+            if is_callback and not program.is_followed(key, target):
+                out[target] += 0.2
         edges[key] = {
             target: min(weight, 4.0) * _phase_share(plain_name(target), is_kernel)
             for target, weight in out.items()

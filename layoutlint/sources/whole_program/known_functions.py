@@ -25,6 +25,11 @@ class Effects(NamedTuple):
     reads: tuple[int, ...] = ()
     """The positions of others, which are read."""
 
+    def writes(self, position: int) -> bool:
+        """Return whether the function writes what an argument points to."""
+        is_one = not self.arguments or position in self.arguments
+        return self.effect is not None and self.effect.writes and is_one and position not in self.reads
+
 
 _TABLE: tuple[tuple[str, Effect | None, tuple[int, ...]], ...] = (
     # Linux: set up, and asked without writing

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from types import MappingProxyType
 from typing import NamedTuple
 
-from layoutlint.model.uses import PARAMETER, Call, Effect, Function, Lock, Spot, is_variable, plain_name
+from layoutlint.model.uses import (
+    FUNCTION,
+    PARAMETER,
+    Call,
+    Effect,
+    Function,
+    Lock,
+    Spot,
+    is_variable,
+    plain_name,
+)
 from layoutlint.sources.whole_program.known_functions import KnownFunctions
 
 _DEEPEST = 12
 """The most calls through which an argument is followed."""
 _LONGEST_PATH = 5
+_MOST_WRAPPERS = 4
+"""The most functions through which a callback goes before it is stored."""
 _MOST_EFFECTS = 200
 """The most places of one argument that are followed."""
 
@@ -23,9 +37,9 @@ _ALLOCATES = re.compile(
 _PER_CPU = re.compile(r"(?:^|_)(?:percpu|pcpu)(?:_|$)")
 """In the name of a function that returns an object for each processor."""
 
-_Around = tuple[tuple[Lock, ...], str]
-"""The locks that are held at a use, and the maker of the object."""
-_ANYWHERE: _Around = ((), "")
+_Around = tuple[tuple[Lock, ...], str, bool]
+"""The locks that are held at a use, the maker of the object, and whether it is before threads start."""
+_ANYWHERE: _Around = ((), "", False)
 _Uses = dict[tuple[str, str, Effect, _Around], list[float]]
 """By struct, path, effect and what is around: the weight, whether in a loop, and the line."""
 _Effects = Mapping[tuple[int, str, Effect], float]
@@ -38,6 +52,9 @@ class UsePlace(NamedTuple):
     locks: tuple[Lock, ...]
     maker: str
     is_marked: bool
+    is_volatile: bool = False
+    is_early: bool = False
+    """Whether no other thread runs yet."""
 
 
 class FieldUse(NamedTuple):
@@ -63,8 +80,13 @@ class Program:
         stored: Iterable[tuple[str, Spot | None]],
         known: KnownFunctions,
         tells_places: bool = False,
+        constant_parameters: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
     ) -> None:
-        """`tells_places` says whether uses have their places."""
+        """`tells_places` says whether uses have their places.
+
+        `constant_parameters` are the positions of parameters that point to const.
+        """
+        self._constant_parameters = constant_parameters
         self._tells_places = tells_places
         self.functions: dict[str, Function] = {}
         for function in functions:
@@ -74,6 +96,7 @@ class Program:
         self._running: set[str] = set()
         self._makers: dict[str, bool] = {}
         self._expanded: dict[str, _Uses] = {}
+        self._early_calls: Callable[[str], int] = lambda _: -1
         initial = tuple(stored)
         self.stored = self._find_stored(initial)
         """The functions that each field can hold."""
@@ -92,11 +115,67 @@ class Program:
     def _find_stored(self, stored: Iterable[tuple[str, Spot | None]]) -> dict[Spot, tuple[str, ...]]:
         """Return the functions that each field can hold."""
         holds: dict[Spot, dict[str, None]] = defaultdict(dict)
-        pairs = [*stored, *(pair for function in self.functions.values() for pair in function.targets)]
-        for key, spot in pairs:
+        own = (pair for function in self.functions.values() for pair in function.targets)
+        for key, spot in (*stored, *own, *self._kept_callbacks):
             if spot is not None and key in self.functions:
                 holds[spot][key] = None
         return {spot: tuple(keys) for spot, keys in holds.items()}
+
+    @cached_property
+    def _kept_callbacks(self) -> tuple[tuple[str, Spot], ...]:
+        """The functions that callers give to others which store them in fields, and the fields."""
+        found: dict[tuple[str, Spot], None] = {}
+        for function in self.functions.values():
+            for call in function.calls:
+                for position, spot in self._kept.get(call.callee, ()):
+                    given = call.pointer(position)
+                    if given is not None and given.object.startswith(FUNCTION):
+                        found[given.object[1:], spot] = None
+        return tuple(found)
+
+    @cached_property
+    def _kept(self) -> dict[str, set[tuple[int, Spot]]]:
+        """The parameters that functions store in fields, themselves or by others, and the fields."""
+        kept = {key: {*each.kept_parameters} for key, each in self.functions.items() if each.kept_parameters}
+        for _ in range(_MOST_WRAPPERS if kept else 0):
+            before = sum(map(len, kept.values()))
+            for key, function in self.functions.items():
+                for call in function.calls:
+                    for position, spot in tuple(kept.get(call.callee, ())):
+                        given = call.pointer(position)
+                        if given is not None and given.is_parameter:
+                            kept.setdefault(key, set()).add((int(given.object[1:]), spot))
+            if sum(map(len, kept.values())) == before:
+                break
+        return kept
+
+    def is_followed(self, key: str, target: str) -> bool:
+        """Return whether what a function does with the address of another one is known: calls lead to it."""
+        places = {spot for each, spot in self.functions[key].targets if each == target and spot is not None}
+        is_known = places <= self._called_through and bool(places)
+        for callee, position in self._given_functions.get((key, target), ()):
+            kept = {spot for at, spot in self._kept.get(callee, ()) if at == position}
+            if not kept & self._called_through:
+                return False
+            is_known = True
+        return is_known
+
+    @cached_property
+    def _given_functions(self) -> Mapping[tuple[str, str], list[tuple[str, int]]]:
+        """The calls that get a function's address: by caller and function the callee and the position."""
+        given: dict[tuple[str, str], list[tuple[str, int]]] = defaultdict(list)
+        for key, function in self.functions.items():
+            for call in function.calls:
+                for each in call.pointers:
+                    if each.object.startswith(FUNCTION):
+                        given[key, each.object[1:]].append((call.callee, each.position))
+        return given
+
+    @cached_property
+    def _called_through(self) -> frozenset[Spot]:
+        """The fields and variables through which functions are called."""
+        calls = (call for function in self.functions.values() for call in function.calls)
+        return frozenset(call.through for call in calls if call.through is not None)
 
     def targets(self, call: Call) -> tuple[str, ...]:
         """Return the functions that a call can reach; none of them if their bodies are not known."""
@@ -104,11 +183,13 @@ class Program:
             return (call.callee,) if call.callee in self.functions else ()
         return () if call.through is None else self.stored.get(call.through, ())
 
-    def uses(self) -> dict[str, dict[str, list[FieldUse]]]:
+    def uses(self, early_calls: Callable[[str], int] = lambda _: -1) -> dict[str, dict[str, list[FieldUse]]]:
         """Return the uses of fields, by struct and path, without objects that the user has just made.
 
-        What functions of headers do counts for those that call them.
+        What functions of headers do counts for those that call them. `early_calls` tells how many calls a
+        function makes before the first thread begins; -1 for one that threads can run beside.
         """
+        self._early_calls = early_calls
         result: dict[str, dict[str, list[FieldUse]]] = defaultdict(lambda: defaultdict(list))
         for key, function in self.functions.items():
             if not self._is_in_header(key):
@@ -119,12 +200,13 @@ class Program:
     def _join_uses(self, key: str, own: _Uses) -> dict[tuple[str, str], dict[Effect, FieldUse]]:
         """Return the uses of each field by a function, one for each effect."""
         result: dict[tuple[str, str], dict[Effect, FieldUse]] = defaultdict(dict)
-        for (struct, path, effect, (locks, maker)), (weight, in_loop, line) in own.items():
-            is_marked = effect is Effect.SHARED_STORE
-            shown = Effect.WRITE if is_marked else effect
+        for (struct, path, effect, (locks, maker, is_early)), (weight, in_loop, line) in own.items():
+            is_marked, is_volatile = effect is Effect.SHARED_STORE, effect is Effect.VOLATILE_STORE
+            shown = Effect.WRITE if is_marked or is_volatile else effect
             uses = result[struct, path]
             before = uses.get(shown)
-            places = (UsePlace(weight, locks, maker, is_marked),) if self._tells_places else ()
+            place = UsePlace(weight, locks, maker, is_marked, is_volatile, is_early)
+            places = (place,) if self._tells_places else ()
             use = FieldUse(key, shown, weight, in_loop > 0, int(line), is_marked, places)
             uses[shown] = use if before is None else _join_two(before, use)
         return result
@@ -140,41 +222,42 @@ class Program:
             return self._expanded[function.key]
         self._expanded[function.key] = {}  # of functions that call one another
         uses: _Uses = defaultdict(lambda: [0.0, 0, 0])
+        early = self._early_calls(function.key)
         for use in function.uses:
             if isinstance(use.spot.root, str) and use.spot.path and not self.is_new(use.maker):
-                around = (use.locks, use.maker) if self._tells_places else _ANYWHERE
+                around = (use.locks, use.maker, use.moment <= early) if self._tells_places else _ANYWHERE
                 place = use.spot.root, use.spot.path, use.effect, around
                 _add(uses, place, use.weight, use.in_loop, use.line)
-        for call in function.calls:
-            self._add_call(uses, function, call)
+        for at, call in enumerate(function.calls):
+            self._add_call(uses, function, call, at < early)
         if self._is_in_header(function.key) and len(uses) > _MOST_EFFECTS:
             uses = dict(sorted(uses.items(), key=lambda item: -item[1][0])[:_MOST_EFFECTS])
         self._expanded[function.key] = uses
         return uses
 
-    def _add_call(self, uses: _Uses, function: Function, call: Call) -> None:
+    def _add_call(self, uses: _Uses, function: Function, call: Call, is_early: bool) -> None:
         name = plain_name(call.callee)
         if self._is_in_header(call.callee) and not self._known.find(name):
             inner = self._own_uses(self.functions[call.callee])
             for (struct, path, effect, around), (weight, in_loop, _) in inner.items():
-                place = struct, path, effect, self._around_call(call, around)
+                place = struct, path, effect, self._around_call(call, around, is_early)
                 _add(uses, place, weight * call.weight, in_loop, function.line)
         for position, spot, maker in call.arguments:
             if isinstance(spot.root, str) and spot.path and not self.is_new(maker):
                 for (path, effect), weight in self._effects_on(call, position).items():
                     if spot.path.count(".") + path.count(".") < _LONGEST_PATH:
                         joined = f"{spot.path}.{path}" if path else spot.path
-                        around = (call.locks, maker) if self._tells_places else _ANYWHERE
+                        around = (call.locks, maker, is_early) if self._tells_places else _ANYWHERE
                         _add(uses, (spot.root, joined, effect, around), weight, 0, function.line)
 
-    def _around_call(self, call: Call, inner: _Around) -> _Around:
+    def _around_call(self, call: Call, inner: _Around, is_early: bool) -> _Around:
         """Return what is around a use in a called function."""
         if not self._tells_places:
             return _ANYWHERE
-        locks, maker = inner
+        locks, maker, _ = inner
         if maker.startswith(PARAMETER):
             maker = argument_maker(call, int(maker[1:]))
-        return tuple(dict.fromkeys((*call.locks, *locks))), maker
+        return tuple(dict.fromkeys((*call.locks, *locks))), maker, is_early
 
     def is_new(self, maker: str) -> bool:
         """Return whether a function returns an object that nobody else sees yet."""
@@ -196,7 +279,8 @@ class Program:
                     return {("", Effect.READ): call.weight}
                 if known.effect is None or (known.arguments and position not in known.arguments):
                     return {}
-                return {("", known.effect): call.weight}
+                is_read = known.effect.writes and self._only_reads(call.callee, position)
+                return {("", Effect.READ if is_read else known.effect): call.weight}
         targets = self.targets(call)
         if not targets:
             return {("", Effect.ADDRESS): call.weight}
@@ -206,6 +290,20 @@ class Program:
                 if parameter == position:
                     weights[path, effect] += weight * call.weight / len(targets)
         return weights
+
+    def _only_reads(self, key: str, position: int) -> bool:
+        """Return whether a declaration or a body says that a function writes nothing behind an argument.
+
+        They count more than the table, which goes by names.
+        """
+        if self._known.is_own(plain_name(key)):
+            return False
+        if position in self._constant_parameters.get(key, ()):
+            return True
+        if key not in self.functions:
+            return False
+        effects = {effect for at, _, effect in self.parameter_effects(key) if at == position}
+        return effects == {Effect.READ}
 
     def parameter_effects(self, key: str) -> _Effects:
         """Return what a function does to what its parameters point to, by position, path and effect."""

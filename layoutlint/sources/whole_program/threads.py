@@ -8,10 +8,11 @@ thread runs a function with such a store, others do not, and calls from there do
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
-from layoutlint.model.uses import THREAD_GROUPS, THREAD_STARTERS, Call, plain_name
+from layoutlint.model.uses import plain_name
+from layoutlint.sources.whole_program.beginnings import Beginnings, Sites
 from layoutlint.sources.whole_program.heat import EntryPoints, edges_of, entry_weights, spread
 from layoutlint.sources.whole_program.program import Program
 
@@ -32,13 +33,14 @@ class Threads:
     def __init__(
         self,
         program: Program,
-        callers: Mapping[str, set[str]],
+        sites: Sites,
         stores_alone: Iterable[str],
         entries: EntryPoints,
     ) -> None:
         """`stores_alone` are the functions with plain stores to objects that exist once, without a lock."""
-        self._program, self._callers, self._entries = program, callers, entries
+        self._program, self._entries = program, entries
         self._stores_alone = stores_alone
+        self.beginnings = Beginnings(program, sites)
         self._shares: dict[str, tuple[float, ...]] = {}
 
     def separation(self, function: str, other: str) -> float:
@@ -62,33 +64,10 @@ class Threads:
                 total[key] = total.get(key, 0.0) + amount
         return total
 
-    @cached_property
-    def begins(self) -> dict[str, bool]:
+    @property
+    def begins(self) -> Mapping[str, bool]:
         """The functions in which threads begin, and whether there is only one such thread."""
-        single: dict[str, bool] = {}
-        for key, is_single in self._begins():
-            single[key] = is_single and key not in single
-        return single
-
-    def _begins(self) -> Iterator[tuple[str, bool]]:
-        """Yield functions whose address goes to one that starts threads, also through one between."""
-        functions = self._program.functions
-        for key in functions:
-            called = functions[key].calls
-            calls = [call for call in called if THREAD_STARTERS.fullmatch(plain_name(call.callee))]
-            if not calls:
-                continue
-            is_single = all(call.weight < _LOOP and not _starts_several(call) for call in calls)
-            yield from self._recipients(key, is_single)
-            if any(isinstance(spot.root, int) for call in calls for _, spot, _ in call.arguments):
-                for caller in self._callers.get(key, ()):
-                    weights = (call.weight for call in functions[caller].calls if call.callee == key)
-                    yield from self._recipients(caller, is_single and max(weights) < _LOOP)
-
-    def _recipients(self, key: str, is_single: bool) -> Iterator[tuple[str, bool]]:
-        for target, spot in self._program.functions[key].targets:
-            if spot is None and target in self._program.functions:
-                yield target, is_single
+        return self.beginnings.begins
 
     @cached_property
     def _are_single(self) -> tuple[bool, ...]:
@@ -98,16 +77,17 @@ class Threads:
     @cached_property
     def _heats(self) -> dict[str, dict[str, float]]:
         """How often each thread runs each function, by the function in which it begins."""
+        begun = self.beginnings.only_begun
         edges = {
             key: {
                 target: weight
                 for target, weight in targets.items()
-                if target not in self.begins or self._calls(key, target)
+                if target not in begun or self._calls(key, target)
             }
             for key, targets in edges_of(self._program, is_kernel=False).items()
         }
         own = entry_weights(self._program, edges, self._entries)
-        main = spread({key: 0.0 if key in self.begins else weight for key, weight in own.items()}, edges)
+        main = spread({key: 0.0 if key in begun else weight for key, weight in own.items()}, edges)
         alone = {key for key in self._stores_alone if main.get(key, 0.0) > 0}
         others = {
             key: {target: weight for target, weight in targets.items() if target not in alone}
@@ -149,6 +129,3 @@ class Threads:
             self._shares[function] = tuple(amount / total if total else 0.0 for amount in amounts)
         return self._shares[function]
 
-
-def _starts_several(call: Call) -> bool:
-    return THREAD_GROUPS.fullmatch(plain_name(call.callee)) is not None

@@ -69,7 +69,7 @@ def function(tmp_path, golden_row):
     ("n = READ_ONCE(x->a);", {("a", "read")}),
     ("WRITE_ONCE(x->a, 3);", {("a", "shared store")}),
     ("(*(volatile int *)&x->a)++;", {("a", "read"), ("a", "shared store")}),
-    ("x->flag = 1;", {("flag", "write")}),  # mostly of a signal handler
+    ("x->flag = 1;", {("flag", "volatile store")}),  # mostly of a signal handler
     ("x->at = 1;", {("at", "shared store")}),
     ("x->at++; x->at -= 2;", {("at", "atomic")}),
     ("n = x->at;", {("at", "read")}),
