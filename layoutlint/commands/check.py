@@ -19,6 +19,7 @@ from layoutlint.commands.judging import Arguments, JudgingOptions, Scope, judgin
 from layoutlint.commands.option_records import FAILURE, FIXES, GUESSES, OUTPUT, OptionCommand, add, option
 from layoutlint.commands.options import (
     HTML,
+    LIVE,
     OUTPUTS,
     USES,
     PlacementOptions,
@@ -161,7 +162,8 @@ def check(
     inputs, texts = standard_input.take_text(inputs, judging.rule_paths)
     arguments = Arguments(flags, inputs, texts, judging, randomising, placement, reading)
     memory = None
-    depends_on_git = is_change or judging.policy_from is not None
+    depends_on_kernel = judging.slabs == LIVE  # each moment has other numbers of objects
+    depends_on_git = is_change or judging.policy_from is not None or depends_on_kernel
     fixer = _fixer(arguments) if own.fix else None
     depends_on_more = depends_on_git or own.fix or own.suggest or executor.is_any
     if replay.is_on(reading.no_cache) and not files and not depends_on_more:

@@ -20,7 +20,9 @@ HEADINGS = {
         "suggest": "suggest.command", "infer": "infer.command", "accesses": "infer.accesses",
         "allocations": "allocations.command",
     },
-    "Evidence": {"evidence": "evidence.command", "measure": "measure.command", "tune": "tune.command"},
+    "Evidence": {
+        "evidence": "evidence.command", "measure": "measure.command", "tune": "tune.command", "slabs": "slabs",
+    },
     "Many inputs": {"survey": "survey.command"},
     "Tools": {
         "init": "init.command", "rules": "rules.command", "lsp": "language_server.command",

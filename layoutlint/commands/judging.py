@@ -11,10 +11,12 @@ import click
 from layoutlint.commands.option_records import FAILURE, RULES, add, option
 from layoutlint.commands.options import (
     IGNORE_MISSING,
+    LIVE,
     NO_ANNOTATIONS,
     NO_PACKS,
     PACK_NAMES,
     RULE_PATHS,
+    SLABS,
     SOURCES,
     PlacementOptions,
     RandomisingOptions,
@@ -22,6 +24,7 @@ from layoutlint.commands.options import (
     kernel_version,
     randomisation,
     read_options,
+    slab_caches,
 )
 from layoutlint.commands.packs import load_packs_of_inputs
 from layoutlint.commands.struct_names import strip_keyword
@@ -73,6 +76,7 @@ class JudgingOptions(NamedTuple):
         "--one-layout", is_flag=True, help="Fail for names with several layouts in one input."
     )
     sources: tuple[str, ...] = SOURCES
+    slabs: str | None = SLABS
     unused: bool = option("--unused", is_flag=True, help="Report unused rules; fail on unused annotations.")
     ignore_missing: bool = IGNORE_MISSING
     policy_from: str | None = option(
@@ -110,7 +114,8 @@ class Arguments(NamedTuple):
     def read_paths(self) -> Iterator[str]:
         """The files and folders that the command line names."""
         own, randomising = self.judging, self.randomising
-        paths = (*self.inputs, *own.rule_paths, own.matrix_path, self.reading.btf_base)
+        slabs = None if own.slabs == LIVE else own.slabs
+        paths = (*self.inputs, *own.rule_paths, own.matrix_path, slabs, self.reading.btf_base)
         yield from filter(
             None, (*paths, *randomising.randomized, randomising.seed, randomising.kernel_version)
         )
@@ -315,6 +320,7 @@ def _options(arguments: Arguments, policy: Policy | None, scope: Scope) -> Optio
         ),
         guessing=Guessing(scope.guesses, scope.uses),
         mode=scope.held or Mode(),
+        slabs=None if own.slabs is None else slab_caches(own.slabs, own.sources),
     )
 
 

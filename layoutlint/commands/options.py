@@ -27,6 +27,7 @@ from layoutlint.randstruct import kernel_tree
 
 if TYPE_CHECKING:
     from layoutlint.commands.settings import Value
+    from layoutlint.geometry.slab_caches import SlabCaches
     from layoutlint.intent.policy import Policy
     from layoutlint.model.reading import DebugServers, InputText, ReadOptions, TrustedCompilers, Version
     from layoutlint.randstruct.randomisation import Randomisation
@@ -133,6 +134,13 @@ QUERY_DRIVERS = option(
     help="Ask compilers of databases that match GLOB.",
 )  # fmt: skip
 
+LIVE = "live"
+"""The value of `--slabs` for the running kernel."""
+SLABS = option(
+    "--slabs", heading=PLACEMENTS, is_rare=True, metavar="live|FILE",
+    help="Use this kernel's slab caches, or what `slabs` wrote.",
+)  # fmt: skip
+
 
 def format_of(formats: Iterable[str], note: str = "") -> Any:
     """Declare the option for the format of stdout; `note` ends its help."""
@@ -237,6 +245,7 @@ class ReadingOptions(NamedTuple):
 html_option = single("html", HTML)
 color_option = single("color", COLOR)
 width_option = single("width", WIDTH)
+slabs_option = single("slabs", SLABS)
 query_driver_option = single("query_drivers", QUERY_DRIVERS)
 
 
@@ -251,6 +260,20 @@ randomising_options = add(RandomisingOptions, "randomising", RANDOMISED, is_rare
 """Adds the options of RandomisingOptions; the command takes them as `randomising`."""
 reading_options = add(ReadingOptions, "reading", INPUTS, is_rare=True)
 """Adds the options of ReadingOptions; the command takes them as `reading`."""
+
+
+def slab_caches(name: str, sources: tuple[str, ...] = (), has_changed: bool = False) -> SlabCaches:
+    """Return the slab caches that `--slabs` names; `sources` are folders that name those of structs.
+
+    With `has_changed`, inputs are of other versions than the kernel. Raises ReadError.
+    """
+    from layoutlint.geometry.slab_caches import SlabCaches
+    from layoutlint.readers.linux import slabs
+    from layoutlint.sources.allocations.sources import read_cache_names
+
+    document = slabs.read_live() if name == LIVE else slabs.read_file(name)
+    label = slabs.FOLDER if name == LIVE else name
+    return SlabCaches(label, document, read_cache_names(sources) if sources else {}, has_changed)
 
 
 def randomisation(

@@ -22,6 +22,7 @@ _OUTPUTS = {
     "report": ("reports.check.json", "check --format json"),
     "rules-test": ("commands.rules.json", "rules test --format json"),
     "show": ("reports.show.json", "show --format json"),
+    "slabs": ("model.slabs", "slabs"),
     "smallest": ("commands.suggest.smallest_json", "suggest --smallest --format json without STRUCT"),
     "suggest": ("commands.suggest.json", "suggest --format json"),
     "survey": ("commands.survey.json", "survey run --format json"),

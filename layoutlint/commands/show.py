@@ -21,6 +21,8 @@ from layoutlint.commands.options import (
     randomising_options,
     read_options,
     reading_options,
+    slab_caches,
+    slabs_option,
 )
 from layoutlint.commands.output import print_listing, show_options
 from layoutlint.commands.struct_names import refuse_swapped, without_keywords
@@ -89,6 +91,7 @@ def _bases(ctx: click.Context, param: click.Parameter, text: str | None) -> tupl
 @click.option("--expand", is_flag=True, help="Print the members of embedded structs too.")
 @randomising_options
 @placement_options
+@slabs_option
 @reading_options
 @click.pass_obj
 def show(
@@ -105,6 +108,7 @@ def show(
     expand: bool,
     randomising: RandomisingOptions,
     placement: PlacementOptions,
+    slabs: str | None,
     reading: ReadingOptions,
 ) -> NoReturn:
     """Print layouts, with lines and holes.
@@ -138,6 +142,8 @@ def show(
     options = show_options(placement, reading, expand, listing.is_kernel)
     if is_picture or rule_paths or not everything:
         options = _with_intent(options, input, listing, rule_paths, is_picture)
+    if slabs is not None:
+        options, listing = _with_slabs(options, listing, slabs)
     if bases is not None or format_ == "svg":
         options = _add_bases(options, listing.structs, bases, format_ == "svg")
     if html is not None:
@@ -176,6 +182,24 @@ def _with_intent(
     from layoutlint.lint.declared_accesses import declared_accesses
 
     return replace(options, accesses=declared_accesses(listing.structs, listing.inputs, packs))
+
+
+def _with_slabs(
+    options: ShowOptions, listing: StructListing, name: str
+) -> tuple[ShowOptions, StructListing]:
+    """Add the caches of a kernel to what rule files state, and notes on caches that are not used."""
+    from layoutlint.lint import slab_placements
+    from layoutlint.model.record import replace
+
+    slabs = slab_caches(name)
+    unused = slab_placements.misfits(listing.inputs, slabs)
+    if unused:
+        return options, replace(listing, notes=(*listing.notes, *unused))
+    added = slab_placements.storages(listing.structs, options.stated, slabs)
+    storages = {**options.storages, **dict.fromkeys(added, ())}  # their slabs are known, and not estimated
+    notes = (*listing.notes, *slab_placements.refusals(listing.structs, slabs))
+    options = replace(options, storages=storages, stated={**options.stated, **added})
+    return options, replace(listing, notes=notes)
 
 
 def _print_at(

@@ -16,9 +16,11 @@ from layoutlint.model.storage import (
     MUSL_STATIC,
     PAGE,
     TCMALLOC,
+    CacheSlab,
     Storage,
 )
 from layoutlint.model.target import Target
+from layoutlint.phrases import first_few
 
 # Blocks of at most 8 bytes: jemalloc 5.3, the first of its size classes (LG_TINY_MIN in
 # include/jemalloc/internal/sc.h); gperftools 2.10, kAlignment in src/common.h, and google/tcmalloc likewise;
@@ -68,10 +70,15 @@ class Blocks(Record, frozen=True):
     """What the blocks in a row are: OBJECT, BLOCK or COPY."""
     first: int = 0
     """Size in bytes of the red zone before the first block."""
+    slabs: tuple[CacheSlab, ...] = ()
+    """The slabs of a kernel that have the blocks: these decide, and not `steps`, `distance` and `first`."""
 
 
 def blocks(storage: Storage, request: AllocationRequest) -> Blocks:
     """Return the blocks that hold an object or an array of objects. `storage` is not EMBEDDED."""
+    if storage.caches:
+        item = BLOCK if storage.word == "kmalloc" else OBJECT
+        return Blocks(frozenset(), _why_of_caches(storage), item=item, slabs=storage.caches)
     if storage.word == "slab":
         return _slab(storage, request)
     if storage.word == "kmalloc":
@@ -208,6 +215,19 @@ def _slab(storage: Storage, request: AllocationRequest) -> Blocks:
 def _slab_align(storage: Storage, request: AllocationRequest) -> int:
     target = request.target
     return max(request.align, storage.align or 1, request.min_align or target.slab_align, target.pointer_size)
+
+
+def _why_of_caches(storage: Storage) -> str:
+    """Return the caches of a kernel with their numbers, equal ones together."""
+    same: dict[str, list[str]] = {}
+    for cache in storage.caches:
+        numbers = f"{cache.stride} bytes from one object to the next, {cache.objects} in a slab"
+        if cache.first:
+            numbers += f", the first behind a red zone of {cache.first}"
+        same.setdefault(numbers, []).append(cache.name)
+    named = (f"{first_few(tuple(names))} ({numbers})" for numbers, names in same.items())
+    noun = "cache" if len(storage.caches) == 1 else "caches"
+    return f"in the kernel's slab {noun} {'; '.join(named)}"
 
 
 def _red_zone(storage: Storage, request: AllocationRequest) -> int:

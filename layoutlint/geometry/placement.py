@@ -11,7 +11,7 @@ from layoutlint.geometry.containers import Container
 from layoutlint.geometry.layout import Alignment, Layout, Place
 from layoutlint.model.aligner import LINUX, Aligner
 from layoutlint.model.record import Record, replace
-from layoutlint.model.storage import Storage
+from layoutlint.model.storage import CacheSlab, Storage
 from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
 from layoutlint.phrases import part_of
@@ -50,6 +50,10 @@ class Placements(Record, frozen=True):
     """Whether `line_size` is that of an aligned pair of the target's lines."""
     source_aligner: Aligner = LINUX
     """What aligns declarations in the source."""
+    caches: tuple[CacheSlab, ...] = ()
+    """The caches of a kernel that have the objects, or the containers around them; empty if not known."""
+    container: str = ""
+    """The container and the member that is the object, if the object is embedded in one: `inode.i_data`."""
 
     @property
     def unit(self) -> str:
@@ -160,15 +164,24 @@ def _stored_placements(storage: Storage, request: AllocationRequest, line: int) 
     """Return the placements of objects in allocated memory: one object per block, or an array of them."""
     memory = blocks(storage, request)
     starts = {(memory.first + at) % line for step in memory.steps for at in range(0, line, gcd(step, line))}
+    starts.update(*(_starts_in_slab(slab, slab.objects, line) for slab in memory.slabs))
     why, size, count = memory.why, request.size, storage.array
     last = size * ((count or 1) - 1)
     ends = {(start + last) % line for start in starts}
     rows = () if memory.distance is None else _nonempty_row(memory.item, memory.distance - last, ends)
+    for slab in memory.slabs:
+        ends = {(start + last) % line for start in _starts_in_slab(slab, slab.objects - 1, line)}
+        rows += _nonempty_row(memory.item, slab.stride - last, ends) if ends else ()
     if count is not None:
         rows = (*_element_rows(starts, size, count, line), *rows)
         starts = element_starts(starts, size, count, line)
         why += f", {size} bytes from one element of an array to the next"
-    return Placements(line, tuple(sorted(starts)), why, rows=rows)
+    return Placements(line, tuple(sorted(starts)), why, rows=rows, caches=storage.caches)
+
+
+def _starts_in_slab(slab: CacheSlab, objects: int, line: int) -> set[int]:
+    """Return the starts, modulo the line size, of the first objects of a slab, which starts on a page."""
+    return element_starts({slab.first % line}, slab.stride, objects, line) if objects > 0 else set()
 
 
 def _element_rows(
@@ -244,7 +257,10 @@ def embedded_placements(
     if starts is None:
         return None
     why = f"at {container.offset} of {container.struct.name}, which is {outer.why}"
-    return Placements(line, tuple(sorted(starts)), why, rows=tuple(_embedded_rows(container, outer)))
+    rows = tuple(_embedded_rows(container, outer))
+    name = f"{container.struct.name}.{container.written}".rstrip(".")
+    bases = tuple(sorted(starts))
+    return Placements(line, bases, why, rows=rows, caches=outer.caches, container=name)
 
 
 def embedded_starts(container: Container, outer: Placements) -> set[int] | None:

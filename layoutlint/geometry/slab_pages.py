@@ -53,14 +53,15 @@ def _get_order(size: int, page: int) -> int:
 def object_stride(storage: Storage | None, request: AllocationRequest) -> int | None:
     """Return the bytes from one object to the next in the slabs of a struct with some storage.
 
-    None if its size is unknown. Without a word, the storage is a slab cache without special alignment.
+    None if its size is unknown. Without a word, the storage is a slab cache without special alignment. The
+    caches of a kernel do not count: the size may be one that they do not have.
     """
     if storage is None or storage.word is None:
         storage = replace(storage, word="slab") if storage else Storage("slab", Source(""))
     if storage.word == LINE:
         size = request.size * (storage.array or 1)
         storage = replace(storage, word="slab", align=hwcache_alignment(size, request.target.line_size))
-    return blocks(storage, request).distance
+    return blocks(replace(storage, caches=()), request).distance
 
 
 def hwcache_alignment(size: int, line_size: int) -> int:

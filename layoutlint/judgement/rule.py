@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from enum import Enum
 from functools import cached_property
 from keyword import iskeyword
-from typing import ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 from layoutlint.errors import RuleFileError
 from layoutlint.judgement.condition import ALWAYS, When, exclusion_reason
@@ -20,6 +20,9 @@ from layoutlint.model.record import Record, replace
 from layoutlint.model.storage import MALLOC, Allocator, AllocatorWord, Storage
 from layoutlint.model.structs import Source, Struct
 from layoutlint.model.uses import FunctionEffect
+
+if TYPE_CHECKING:  # few runs know the caches of a kernel
+    from layoutlint.geometry.slab_caches import SlabCaches
 
 VARIABLES = "(variables)"
 """Used as the struct of a rule on variables."""
@@ -277,6 +280,8 @@ class Pack(Record, frozen=True, dict=True):
     excluded: tuple[str, ...] = ()
     """Those that it does not apply to: of another repository, or where another file overrides its rules. The
     innermost of both decides."""
+    slabs: SlabCaches | None = None
+    """The slab caches of the kernel that the input is; None if they are not known."""
 
     @property
     def is_draft(self) -> bool:
@@ -354,7 +359,15 @@ class Pack(Record, frozen=True, dict=True):
         return tuple(intent.struct for intent in self.structs if intent.accesses)
 
     def storage(self, struct: Struct) -> Storage | None:
-        """Return the `placement` of a struct: by its name, else by a pattern; None for none.
+        """Return where objects of a struct start: as stated, completed by the caches of the kernel.
+
+        None if neither tells. Raises RuleFileError if two statements contradict each other.
+        """
+        stated = self.stated_storage(struct)
+        return stated if self.slabs is None else self.slabs.complete(struct, stated)
+
+    def stated_storage(self, struct: Struct) -> Storage | None:
+        """Return the stated `placement` of a struct: by its name, else by a pattern; None for none.
 
         Raises RuleFileError if two statements contradict each other.
         """

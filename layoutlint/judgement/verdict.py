@@ -9,6 +9,7 @@ from typing import Literal
 from layoutlint.geometry.layout import Place
 from layoutlint.geometry.placement import Placements
 from layoutlint.model.record import Record
+from layoutlint.model.storage import CacheSlab
 from layoutlint.model.structs import Struct
 
 
@@ -67,6 +68,24 @@ class SharedLine(Record, frozen=True):
     """What separates the two."""
 
 
+class ContainerVerdict(Record, frozen=True):
+    """The bases of an embedded struct in the containers that slab caches of a kernel have."""
+
+    container: str
+    """The container and the member: `inode.i_data`."""
+    caches: tuple[CacheSlab, ...]
+    """The caches of the container; empty if the kernel shows none."""
+    bases: tuple[int, ...]
+    violating: tuple[int, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome in these containers."""
+        if not self.violating:
+            return Outcome.KEPT
+        return Outcome.BROKEN if self.violating == self.bases else Outcome.AT_RISK
+
+
 class Verdict(Record, frozen=True):
     """The verdict of one rule on one struct, with its numbers and fields."""
 
@@ -114,6 +133,8 @@ class Verdict(Record, frozen=True):
     """The verdicts of which one holds, if it is unknown because an alignment is; else empty."""
     needs_containers: bool = False
     """Whether that is the alignment of the structs that embed this one."""
+    containers: tuple[ContainerVerdict, ...] = ()
+    """In each container of an embedded struct, if the slab caches of a kernel are known; else empty."""
 
     @property
     def witness(self) -> int | None:

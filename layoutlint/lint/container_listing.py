@@ -18,6 +18,8 @@ class ContainerListing(Record, frozen=True):
     definitions: tuple[EmbeddedStruct, ...]
     troubles: tuple[str, ...]
     notes: tuple[str, ...]
+    inputs: tuple[Reading, ...] = ()
+    """What was read, without structs."""
 
 
 def list_containers(
@@ -54,7 +56,8 @@ def list_containers(
     omissions = ((reading.path, omission) for reading in whole for omission in reading.omissions)
     troubles += [f"{path}: {each.reason}" for path, each in omissions if name in (each.structs or ())]
     notes = tuple(dict.fromkeys(note for reading in readings for note in reading.notes))
-    return ContainerListing(tuple(definitions), (*dict.fromkeys(troubles), *map(str, unread)), notes)
+    read = tuple(replace(reading, structs=()) for reading in readings)
+    return ContainerListing(tuple(definitions), (*dict.fromkeys(troubles), *map(str, unread)), notes, read)
 
 
 def _names(readings: list[Reading], indices: list[Index], options: ReadOptions) -> set[str]:

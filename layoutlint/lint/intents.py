@@ -83,6 +83,10 @@ def add(
             active += group_mark_packs(_reading_of_marks(reading, own, options), own)
         if read_result.claims is not None:
             active += read_result.claims.packs_for(reading, own)
+        if options.slabs is not None:
+            from layoutlint.lint import slab_placements  # few runs know the caches of a kernel
+
+            active = slab_placements.with_slabs(active, reading, options.slabs)
         inputs.append(JudgedInput(reading, active, read_result.surroundings.select(number)))
     return Judged(inputs, intents, packs + kernel_packs)
 

@@ -12,7 +12,7 @@ from layoutlint.judgement.context import CannotTell, Context, NoSuchField, NotAp
 from layoutlint.judgement.finding import Definition, Finding
 from layoutlint.judgement.namesakes import Namesakes, other_layouts
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
-from layoutlint.judgement.verdict import Outcome, Verdict, unknown
+from layoutlint.judgement.verdict import ContainerVerdict, Outcome, Verdict, unknown
 from layoutlint.lint import unknown_alignments
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
@@ -311,14 +311,29 @@ def _add_basis(verdict: Verdict, check: Check, context: Context) -> Verdict:
     if context.storage is not None and context.storage.word in MALLOCS:
         verdict = replace(verdict, is_from_malloc=True)
     if not any(part.rows for part in parts):
+        found = [part.bases_in_any((verdict.bases,)) for part in parts]
+        verdict = replace(verdict, containers=_in_containers(parts, found))
         return replace(verdict, basis=context.placements.basis(verdict.bases), is_placed=is_placed)
     bases = [_violating_bases(part, check, context) for part in parts]
+    verdict = replace(verdict, containers=_in_containers(parts, bases))
     failing = tuple(part for part, violating in zip(parts, bases, strict=True) if violating)
     outcome = verdict.outcome
     if outcome is Outcome.BROKEN and any(p.bases != b for p, b in zip(parts, bases, strict=True)):
         outcome = Outcome.AT_RISK
     basis = context.placements.basis(verdict.bases, failing)
     return replace(verdict, outcome=outcome, basis=basis, is_placed=is_placed)
+
+
+def _in_containers(
+    parts: tuple[Placements, ...], violating: list[tuple[int, ...]]
+) -> tuple[ContainerVerdict, ...]:
+    """Return the verdict in each container; none if no slab cache of a container is known."""
+    if not any(part.caches for part in parts):
+        return ()
+    return tuple(
+        ContainerVerdict(part.container, part.caches, part.bases, failing)
+        for part, failing in zip(parts, violating, strict=True)
+    )
 
 
 def _violating_bases(part: Placements, check: Check, context: Context) -> tuple[int, ...]:

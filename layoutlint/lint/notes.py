@@ -28,6 +28,11 @@ def readings_with_notes(
 
         of_allocations = allocation_notes.allocation_notes(inputs, options, failing)
         added = [first + second for first, second in zip(of_allocations, added, strict=True)]
+    if options.slabs is not None:
+        from layoutlint.lint import slab_placements
+
+        of_slabs = [slab_placements.slab_notes(each, options) for each in inputs]
+        added = [first + second for first, second in zip(added, of_slabs, strict=True)]
     return tuple(
         replace(each.reading, notes=each.reading.notes + notes, build=options.build)
         if notes or options.build is not None

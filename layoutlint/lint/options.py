@@ -15,6 +15,7 @@ from layoutlint.model.wanted import Wanted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from layoutlint.geometry.slab_caches import SlabCaches
     from layoutlint.intent.annotations.rules import Suppression
     from layoutlint.judgement.finding import Finding, Report
     from layoutlint.judgement.rule import Rule
@@ -261,6 +262,8 @@ class Options(Record, frozen=True):
     strictness: Strictness = Strictness()
     guessing: Guessing = Guessing()
     mode: Mode = Mode()
+    slabs: SlabCaches | None = None
+    """The slab caches of a kernel; None for those that sizes imply."""
 
     def of_input(self, path: str) -> Options:
         """Return the options for an input."""

@@ -11,7 +11,7 @@ from layoutlint.comparison.comparison import Side
 from layoutlint.errors import EXIT_KEPT, ReadError
 from layoutlint.judgement.finding import Coverage, Report
 from layoutlint.judgement.rule import Pack
-from layoutlint.lint import run
+from layoutlint.lint import run, slab_placements
 from layoutlint.lint.missing_name import unmatched_globs
 from layoutlint.lint.options import Mode, Options
 from layoutlint.lint.reading import Inputs, split_compared
@@ -118,6 +118,8 @@ def _read_side(
         os.chdir(side.folder)
         options = replace(options, read=replace(options.read, copy=side.copy, flags=flags))
     inputs = run.read(side.paths, packs, kernel_packs, options)
+    if options.slabs is not None:
+        slab_placements.refuse_others(inputs.readings, options.slabs)
     report = run.report(inputs, packs, kernel_packs, options)
     selected = tuple(struct for struct in inputs.compared if options.selection.has(struct))
     structs = tuple(_with_lines(selected, options.line_size))

@@ -9,7 +9,7 @@ from layoutlint.geometry.layout import cached_layout
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
 from layoutlint.judgement.sides import HasSides, Sides
-from layoutlint.lint import intents, run
+from layoutlint.lint import intents, run, slab_placements
 from layoutlint.lint.judge import judge_placements
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.missing_name import missing_name_hint
@@ -105,6 +105,8 @@ def find_struct(
             f"has {len(distinct)} different definitions of struct {name}; give an input with one",
         )
     each, struct = next(iter(distinct.values()))
+    if options.slabs is not None:
+        slab_placements.refuse_others((each.reading,), options.slabs)
     return InputStruct(source, each, struct, tuple(_measurable_rules(each, struct)))
 
 
@@ -180,6 +182,7 @@ def _subject(
     try:
         where = _placements(input_struct, chosen, options)
         context, notes = _context(struct, where)
+        notes += () if options.slabs is None else slab_placements.refusals((struct,), options.slabs)
         _refuse_other_lines(context, chosen, request, path)
         if chosen is None:
             subject = _subject_of(input_struct, context, None)
@@ -222,8 +225,9 @@ def _placements(
         rule, pack = chosen
         return PlacementTable(pack, judged.reading, judged.surroundings, size, align).select(rule)
     packs = [pack.select_for(judged.reading) for pack in judged.packs]
-    declaring = [pack for pack in packs if pack.storage(input_struct.struct) is not None]
-    return RulePlacements((declaring or [Pack("", "", ())])[0], judged.surroundings, size, align)
+    declaring = [pack for pack in packs if pack.stated_storage(input_struct.struct) is not None]
+    nothing = slab_placements.with_slabs((Pack("", "", ()),), judged.reading, options.slabs)
+    return RulePlacements((*declaring, *nothing)[0], judged.surroundings, size, align)
 
 
 def _context(struct: Struct, where: RulePlacements) -> tuple[Context, tuple[str, ...]]:

@@ -26,6 +26,20 @@ ANY = 0
 """An unknown number of elements."""
 
 
+class CacheSlab(Record, frozen=True):
+    """The objects in a slab of a cache, as a kernel has it; sizes are in bytes."""
+
+    name: str
+    stride: int
+    """From one object to the next."""
+    first: int
+    """Before the first object, from the start of a page: a red zone."""
+    objects: int
+    """In one slab."""
+    in_use: int | None
+    """Objects of the cache that were in use; None if not known."""
+
+
 class Storage(Record, frozen=True):
     """Where the objects of a struct start, as a rule file states it; sizes are in bytes."""
 
@@ -43,6 +57,8 @@ class Storage(Record, frozen=True):
     pointer."""
     has_red_zone: bool = False
     """Whether the slab cache has a red zone before each object, not only after it."""
+    caches: tuple[CacheSlab, ...] = ()
+    """The caches of a kernel that have the objects, as it shows them; empty if that is not known."""
 
     @property
     def spelling(self) -> str:

@@ -10,6 +10,7 @@ from layoutlint.geometry.placement import placements
 from layoutlint.judgement.context import Access, CannotTell, NotApplicable
 from layoutlint.judgement.rule import VARIABLES, Rule
 from layoutlint.judgement.verdict import Outcome, Verdict, unknown
+from layoutlint.lint import slab_placements
 from layoutlint.lint.judge import judge_placements
 from layoutlint.lint.options import Options
 from layoutlint.lint.placing import Case, PlacementTable, RulePlacements
@@ -72,7 +73,9 @@ _RANK = {Outcome.KEPT: 0, Outcome.AT_RISK: 1, Outcome.BROKEN: 2, Outcome.UNKNOWN
 def rules_of(input_struct: InputStruct, options: Options) -> tuple[list[Ruled], tuple[str, ...]]:
     """Return the rules that can be judged on the struct, and notes on the others."""
     judged, struct = input_struct.judged, input_struct.struct
-    ruled, notes = [], []
+    ruled, notes = [], list[str]()
+    if options.slabs is not None:
+        notes += slab_placements.refusals((struct,), options.slabs)
     for pack in judged.packs:
         table = PlacementTable(
             pack,

@@ -146,6 +146,8 @@ ELSEWHERE: dict[tuple[str, str], tuple[str, str]] = {
         "needs two kernels", "tests/real/test_diff.py::test_header_trees"
     ),
     ("docs/kernel.md", "check /lib/modules/$(uname -r)"): ("needs modules of the running kernel", "tests/real/test_modules.py::test_the_folder_tells_what_its_modules_tell_alone"),
+    ("docs/kernel.md", "check vmlinux --slabs slabs.json"): ("depends on the running kernel", "tests/commands/test_slabs.py::test_commands_take_the_kernel_or_a_file_of_it"),
+    ("docs/kernel.md", "containers vmlinux address_space --slabs slabs.json"): ("depends on the running kernel", "tests/commands/test_slabs.py::test_commands_take_the_kernel_or_a_file_of_it"),
     ("docs/kernel.md", "check /sys/kernel/btf/vmlinux"): ("depends on the running kernel", "tests/real/test_verdicts.py::test_the_running_kernel"),
     ("docs/kernel.md", "check /usr/src/linux-headers-$(uname -r)"): ("needs a kernel", "tests/real/test_verdicts.py::test_header_trees_say_what_the_binaries_say"),
     ("docs/diff.md", "diff --patch series.mbox linux --build build"): ("needs a kernel", "tests/project/test_kernel_recipe.py::test_two_commits"),

@@ -12,16 +12,25 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 
+from layoutlint.commands.containers.command import FORMATS as CONTAINERS_FORMATS
 from layoutlint.commands.measure.command import FORMATS as MEASURE_FORMATS
 from layoutlint.commands.schema import FILES as FILE_NAMES
 from layoutlint.commands.schema import NAMES
 from layoutlint.commands.survey.command import REPORT_FORMATS as SURVEY_REPORT_FORMATS
+from layoutlint.geometry.containers import Container, EmbeddedStruct
+from layoutlint.geometry.slab_caches import SlabCaches
+from layoutlint.judgement.verdict import ContainerVerdict
+from layoutlint.model.record import replace
+from layoutlint.model.slabs import Document
+from layoutlint.model.storage import CacheSlab
 from layoutlint.reports import FORMATS
+from layoutlint.reports.show.options import ShowOptions
 from tests.commands import test_diff_uses, test_generic_uses
 from tests.commands.survey import sample as survey_sample
-from tests.harness import json_schemas, perf_samples, repository
+from tests.harness import build, json_schemas, perf_samples, repository, slab_files
 from tests.harness.command import ROOT, run
 from tests.harness.perf_samples import Access
 from tests.harness.tools import fault, need
@@ -417,6 +426,19 @@ RUNS = {
     "smallest": [("suggest", "smaller.c", "--smallest"), ("suggest", "btf", "--smallest")],
     "survey": [("survey", "btf", "layouts.h", "missing", "--store", "store", "--rules", "rules.toml", "--workers", "2")],
 }
+INODES = slab_files.cache("inode", size=616, stride=624, order=1, ctor="init_once")
+UNKNOWN = dict.fromkeys(INODES) | {"names": ["a"], "slab_size": 64, "order": 0, "objs_per_slab": 64}
+"""What `/proc/slabinfo` states."""
+CACHES = SlabCaches("s", msgspec.convert(slab_files.document(INODES, UNKNOWN | {"names": ["page"]}), Document))
+LOCK = build.struct("lock", 16, build.member("word", 0, 8))
+HOLDERS = [build.struct(name, size, build.member("lock", 40, 16, *LOCK.fields)) for name, size in (("inode", 616), ("page", 64))]
+EMBEDDED = (EmbeddedStruct(LOCK, tuple(Container(each, "lock", "lock", 320, (), (), number) for number, each in enumerate(HOLDERS))),)
+IN_CONTAINERS = tuple(
+    ContainerVerdict(f"{name}.lock", (CacheSlab(name, 64, 0, 64, in_use),), (0, 8), violating)
+    for name, in_use, violating in (("inode", 7, (0,)), ("page", None, ()))
+)
+FINDING = sample.REPORT.findings[0]
+WITH_CACHES = replace(sample.REPORT, findings=(replace(FINDING, verdict=replace(FINDING.verdict, containers=IN_CONTAINERS)),))
 COMPILED_RUNS = [("diff", "--variables", "old", "new"), ("diff", "--variables", "old/one.ko", "new/one.ko")]
 
 
@@ -449,7 +471,9 @@ def documents(folder: Path) -> dict[str, list[Any]]:
     made["tune"] += [{**made["tune"][0], "measurement": each, "not_measured": None} for each in MEASURED]
     made["survey-report"] = [json.loads(SURVEY_REPORT_FORMATS["json"](survey_sample.REPORT))]
     made["measure"] = [json.loads(MEASURE_FORMATS["json"](each)) for each in (COMPARED, REPLAYED, SWEPT, REFUSED)]
-    made["report"] += [json.loads(FORMATS["json"](each)) for each in (sample.REPORT, sample.CLEAN, sample.MATRIX, sample.DAMAGED)]
+    made["slabs"] = [slab_files.document(INODES, UNKNOWN), slab_files.document(line_size=None)]
+    made["containers"].append(json.loads("".join(CONTAINERS_FORMATS["json"](EMBEDDED, ShowOptions(slabs=CACHES)))))
+    made["report"] += [json.loads(FORMATS["json"](each)) for each in (WITH_CACHES, sample.REPORT, sample.CLEAN, sample.MATRIX, sample.DAMAGED)]
     return made
 
 

@@ -32,7 +32,8 @@ def section(name: str) -> str:
     command = {"report": "check", "rules-test": "rules test", "survey": "survey run", "survey-report": "survey report", "smallest": "suggest --smallest"}.get(name, name)
     see = f"See {SEE[name]}\n\n" if name in SEE else ""
     rows = [f"| `{row.key}` | {row.type} | {row.meaning} |" for row in json_schemas.table(name)]
-    return f"## layoutlint {command} --format json\n\n{see}" + "\n".join(["| key | type | meaning |", "|---|---|---|", *rows, ""])
+    form = "" if name == "slabs" else " --format json"  # which has no other one
+    return f"## layoutlint {command}{form}\n\n{see}" + "\n".join(["| key | type | meaning |", "|---|---|---|", *rows, ""])
 
 
 def text() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -15,10 +15,16 @@ from layoutlint.commands.options import (
     placement_options,
     read_options,
     reading_options,
+    slab_caches,
+    slabs_option,
 )
 from layoutlint.commands.output import print_listing, show_options
 from layoutlint.commands.struct_names import is_keyword, refuse_swapped, without_keyword
 from layoutlint.reports import formats
+
+if TYPE_CHECKING:
+    from layoutlint.lint.container_listing import ContainerListing
+    from layoutlint.reports.show.options import ShowOptions
 
 FORMATS = formats(__package__, "text", "json")
 """Functions of definitions with what holds them: listings in pieces of text."""
@@ -30,6 +36,7 @@ FORMATS = formats(__package__, "text", "json")
 @click.option("--direct", is_flag=True, help="Omit structs that embed STRUCT only through another struct.")
 @format_option(FORMATS)
 @placement_options
+@slabs_option
 @reading_options
 @click.pass_obj
 def containers(
@@ -40,6 +47,7 @@ def containers(
     direct: bool,
     format_: str,
     placement: PlacementOptions,
+    slabs: str | None,
     reading: ReadingOptions,
 ) -> NoReturn:
     """List the structs that embed STRUCT.
@@ -57,5 +65,24 @@ def containers(
     name = without_keyword(name)
     inputs, texts = standard_input.take_text(inputs)
     listing = list_containers(inputs, name, direct, read_options(flags, reading, texts=texts))
-    chunks = FORMATS[format_](listing.definitions, show_options(placement, reading))
+    options = show_options(placement, reading)
+    if slabs is not None:
+        options, listing = _with_slabs(options, listing, slabs)
+    chunks = FORMATS[format_](listing.definitions, options)
     print_listing(chunks, listing, reading.allow_unknown)
+
+
+def _with_slabs(
+    options: ShowOptions, listing: ContainerListing, name: str
+) -> tuple[ShowOptions, ContainerListing]:
+    """Add the slab caches of a kernel, and notes on caches that are not used."""
+    from layoutlint.lint import slab_placements
+    from layoutlint.model.record import replace
+
+    slabs = slab_caches(name)
+    unused = slab_placements.misfits(listing.inputs, slabs)
+    if unused:
+        return options, replace(listing, notes=(*listing.notes, *unused))
+    structs = [container.struct for each in listing.definitions for container in each.containers]
+    notes = (*listing.notes, *slab_placements.refusals(structs, slabs))
+    return replace(options, slabs=slabs), replace(listing, notes=notes)

@@ -12,6 +12,7 @@ from layoutlint.geometry.containers import Array, Container, EmbeddedStruct
 from layoutlint.model.json_object import NULL, JsonObject, Natural, Positive, both_or_neither
 from layoutlint.model.structs import Aggregate, Struct
 from layoutlint.model.target import TargetName
+from layoutlint.reports.cache_json import CacheJson, cache_rows
 from layoutlint.reports.json_values import file_and_line, row_text, rows_text
 from layoutlint.reports.show.options import ShowOptions
 
@@ -100,6 +101,8 @@ class ContainerJson(JsonObject, frozen=True):
     bases: Sequence[Natural] | None
     """Where the struct can start: its address modulo the line size, over all placements of the container and
     all elements of the arrays. Null if a size is unknown, or the container has a `problem`."""
+    caches: Sequence[CacheJson]
+    """The slab caches of the container, if they are known (`--slabs`). Else empty."""
 
 
 class ArrayJson(JsonObject, frozen=True):
@@ -153,8 +156,11 @@ def _struct(definition: EmbeddedStruct, files: dict[str, int], options: ShowOpti
 def _container(container: Container, files: dict[str, int], options: ShowOptions) -> ContainerJson:
     struct = container.struct
     is_known = struct.problem is None
+    storage = None if options.slabs is None else options.slabs.complete(struct, None)
     placements = (
-        placement.embedded_placements(container, options.line_size, options.min_align) if is_known else None
+        placement.embedded_placements(container, options.line_size, options.min_align, storage)
+        if is_known
+        else None
     )
     return ContainerJson(
         name=struct.name,
@@ -171,6 +177,7 @@ def _container(container: Container, files: dict[str, int], options: ShowOptions
         arrays=[_array(array, is_known) for array in container.arrays],
         line_size=placements.line_size if placements else None,
         bases=placements.bases if placements else None,
+        caches=cache_rows(placements.caches if placements else ()),
     )
 
 

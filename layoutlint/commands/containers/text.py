@@ -11,7 +11,7 @@ from layoutlint.geometry.layout import Layout
 from layoutlint.geometry.placement import Placements
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import first_few, quantity
-from layoutlint.reports import styled
+from layoutlint.reports import container_table, styled
 from layoutlint.reports.layout_phrases import defining_files
 from layoutlint.reports.show.options import ShowOptions
 from layoutlint.reports.styled import Line, line, paragraph
@@ -20,6 +20,8 @@ _HOW = (
     "`line` and `byte` are for a container at the start of a {}-byte line; `bases` is the number of places "
     "of a line where the struct can start. For an array, `offset` is that of the first element."
 )
+
+_CACHE_TITLES = f"{'cache':<22} stride    in use"
 
 
 def render(definitions: tuple[EmbeddedStruct, ...], options: ShowOptions) -> Iterator[str]:
@@ -48,7 +50,9 @@ def _table(definition: EmbeddedStruct, options: ShowOptions, has_other_targets: 
     yield line(f"  {size}; {_count_containers(definition.containers)}")
     yield from paragraph("  ", _HOW.format(line_size), options.width)
     yield line()
-    yield line(("  offset      of    line  byte  bases  container", "dim"))
+    width = max(len(_path(container)) for container in definition.containers)
+    titles = "" if options.slabs is None else f"{' ' * (width - 9)}  {_CACHE_TITLES}"
+    yield line((f"  offset      of    line  byte  bases  container{titles}", "dim"))
     several = _several(definition.containers)
     placements: dict[int, Placements] = {}  # a container can embed the struct many times
     for container in definition.containers:
@@ -57,11 +61,13 @@ def _table(definition: EmbeddedStruct, options: ShowOptions, has_other_targets: 
             continue
         if container.definition not in placements and container.struct.bit_size is not None:
             layout = Layout(container.struct)
+            storage = None if options.slabs is None else options.slabs.complete(container.struct, None)
             placements[container.definition] = placement.placements(
-                layout, options.line_size, options.min_align
+                layout, options.line_size, options.min_align, storage
             )
         outer = placements.get(container.definition)
-        yield _row(container, struct, outer, options, container.struct.name in several)
+        cache = "" if options.slabs is None else _cache(outer, width - len(_path(container)))
+        yield _row(container, struct, outer, options, cache, container.struct.name in several)
 
 
 def _count_containers(containers: tuple[Container, ...]) -> str:
@@ -85,9 +91,13 @@ def _row(
     struct: Struct,
     outer: Placements | None,
     options: ShowOptions,
+    cache: str,
     has_namesakes: bool,
 ) -> Line:
-    """Return the row of one place; `outer` are its container's placements, None if its size is unknown."""
+    """Return the row of one place; `outer` are its container's placements, None if its size is unknown.
+
+    `cache` is the text of the slab cache.
+    """
     container, path = embedding.struct, _path(embedding)
     starts = None if outer is None else placement.embedded_starts(embedding, outer)
     line_size = options.line_size or container.target.line_size
@@ -96,11 +106,17 @@ def _row(
     number, byte = divmod(embedding.offset, line_size)
     straddle, is_short = _straddle(embedding, struct, line_size)
     return line(
-        f" {embedding.offset:>7} {size:>7} {number:>7}{byte:>6}{bases:>7}  {path}",
+        f" {embedding.offset:>7} {size:>7} {number:>7}{byte:>6}{bases:>7}  {path}{cache}",
         (straddle, "bold red" if is_short else ""),
         _arrays(embedding),
         *_origin(embedding, has_namesakes),
     )
+
+
+def _cache(outer: Placements | None, padding: int) -> str:
+    """Return the slab cache of a container, the bytes between its objects, and how many are in use."""
+    name, stride, in_use = container_table.cache_cells(outer.caches if outer is not None else ())
+    return f"{' ' * padding}  {name:<22} {stride:>6} {in_use:>9}"
 
 
 def _unplaced_row(embedding: Container, has_namesakes: bool) -> Line:

@@ -17,6 +17,7 @@ from layoutlint.commands.options import (
     NO_PACKS,
     PACK_NAMES,
     RULE_PATHS,
+    SLABS,
     USES,
     PlacementOptions,
     RandomisingOptions,
@@ -28,6 +29,7 @@ from layoutlint.commands.options import (
     randomising_options,
     read_options,
     reading_options,
+    slab_caches,
 )
 from layoutlint.commands.packs import load_packs_of_inputs
 from layoutlint.commands.struct_names import strip_keywords
@@ -54,6 +56,7 @@ class DiffOptions(NamedTuple):
     pack_names: tuple[str, ...] = PACK_NAMES
     no_packs: bool = NO_PACKS
     no_annotations: bool = NO_ANNOTATIONS
+    slabs: str | None = SLABS
     only: tuple[str, ...] = option(
         "--struct", multiple=True, metavar="GLOB", callback=strip_keywords,
         help="Compare only structs with a matching name.",
@@ -227,6 +230,7 @@ def _options(
         min_align=placement.min_align,
         read=read_options(flags, reading),
         intents=Intents(annotations=not own.no_annotations),
+        slabs=None if own.slabs is None else slab_caches(own.slabs, has_changed=True),
         strictness=Strictness(allow_unknown=reading.allow_unknown),
     )
 

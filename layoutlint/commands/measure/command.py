@@ -13,6 +13,7 @@ from layoutlint.commands.options import (
     NO_PACKS,
     PACK_NAMES,
     RULE_PATHS,
+    SLABS,
     PlacementOptions,
     ReadingOptions,
     WholeNumber,
@@ -21,6 +22,7 @@ from layoutlint.commands.options import (
     placement_options,
     read_options,
     reading_options,
+    slab_caches,
 )
 from layoutlint.commands.packs import load_packs_of_inputs
 from layoutlint.commands.struct_names import refuse_swapped, without_keyword
@@ -69,6 +71,7 @@ class MeasureOptions(NamedTuple):
     pack_names: tuple[str, ...] = PACK_NAMES
     no_packs: bool = NO_PACKS
     no_annotations: bool = NO_ANNOTATIONS
+    slabs: str | None = SLABS
     rule: str | None = option("--rule", metavar="RULE", help="Measure the accesses of this rule's fields.")
     before: str | None = option(
         "--before", metavar="FILE", help="Take the layout before a change from FILE."
@@ -262,6 +265,7 @@ def _make_plan(
         min_align=placement.min_align,
         read=read_options(flags, reading),
         intents=Intents(annotations=not own.no_annotations),
+        slabs=None if own.slabs is None else slab_caches(own.slabs),
     )
     selection = subject.find_subjects(sources, request, packs, kernel_packs, options)
     mix = None

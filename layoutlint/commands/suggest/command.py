@@ -16,6 +16,7 @@ from layoutlint.commands.options import (
     OUTPUTS,
     PACK_NAMES,
     RULE_PATHS,
+    SLABS,
     PlacementOptions,
     ReadingOptions,
     WholeNumber,
@@ -24,6 +25,7 @@ from layoutlint.commands.options import (
     placement_options,
     read_options,
     reading_options,
+    slab_caches,
 )
 from layoutlint.commands.packs import load_packs_of_inputs
 from layoutlint.commands.struct_names import (
@@ -62,6 +64,7 @@ class SuggestOptions(NamedTuple):
     )
     no_packs: bool = NO_PACKS
     no_annotations: bool = NO_ANNOTATIONS
+    slabs: str | None = SLABS
     optimize: str = option(
         "--optimize", type=click.Choice(["moves", "lines"]), default="moves", show_default=True,
         help="After the rules: move few members, or touch few lines.",
@@ -286,6 +289,7 @@ def _run(
         min_align=placement.min_align,
         read=read_options(flags, reading, texts=question.texts),
         intents=Intents(annotations=not own.no_annotations),
+        slabs=None if own.slabs is None else slab_caches(own.slabs),
     )
     try:
         from layoutlint.commands.suggest import matrix, series

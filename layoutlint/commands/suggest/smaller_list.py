@@ -61,6 +61,7 @@ def _refuse_options(own: SuggestOptions) -> None:
         "--sources": own.sources,
         "--rules": own.rule_paths,
         "--pack": own.pack_names,
+        "--slabs": own.slabs,
     }
     for option, value in given.items():
         if value:

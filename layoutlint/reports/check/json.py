@@ -24,7 +24,7 @@ from layoutlint.judgement.finding import (
 from layoutlint.judgement.messages import AdviceKind, advice_kind, finding_advice, finding_message
 from layoutlint.judgement.origin import Basis, EvidenceUse, Origin, basis, origins
 from layoutlint.judgement.rule import SNAPSHOT, UNUSED, Severity
-from layoutlint.judgement.verdict import Outcome, Verdict
+from layoutlint.judgement.verdict import ContainerVerdict, Outcome, Verdict
 from layoutlint.kinds import KINDS
 from layoutlint.model.build import Build
 from layoutlint.model.json_object import NULL, Amount, JsonObject, Natural, Positive, one_of
@@ -33,6 +33,7 @@ from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.structs import Struct
 from layoutlint.model.target import TargetName
 from layoutlint.randstruct.kernel_tree import MODES
+from layoutlint.reports.cache_json import CacheJson, cache_rows
 from layoutlint.reports.finding_phrases import (
     OrdersJson,
     coverage_part,
@@ -317,6 +318,23 @@ class PlacementsJson(JsonObject, frozen=True):
     orders: Annotated[OrdersJson | None, _EXACT_OR_SAMPLED]
     """The orders of fields that the verdict covers, if the compiler can choose any. `total` and `bases` are
     then those of all orders together, and `fields` belong to one order. Null if there is one order."""
+    containers: Sequence[ContainerJson]
+    """Each container of an embedded struct, if its slab caches are known (`--slabs`). Else empty."""
+
+
+class ContainerJson(JsonObject, frozen=True):
+    """The struct in one of its containers."""
+
+    container: str
+    """The container and the member that is the struct: `inode.i_data`."""
+    outcome: Annotated[str, one_of(Outcome.BROKEN, Outcome.AT_RISK, Outcome.KEPT)]
+    """The outcome of the rule there, without `tolerate`."""
+    bases: Sequence[Natural]
+    """Where the struct can start on a line."""
+    violating: Sequence[Natural]
+    """Where the rule fails."""
+    caches: Sequence[CacheJson]
+    """The slab caches of the container. Empty if the kernel shows none."""
 
 
 class RandomisedJson(JsonObject, frozen=True):
@@ -570,7 +588,18 @@ def _placements(verdict: Verdict) -> PlacementsJson:
         violating=len(verdict.bases),
         bases=verdict.bases,
         basis=verdict.basis or None,
+        containers=[_container(each) for each in verdict.containers],
         orders=None if verdict.orders is None else orders_json(verdict.orders),
+    )
+
+
+def _container(each: ContainerVerdict) -> ContainerJson:
+    return ContainerJson(
+        container=each.container,
+        outcome=each.outcome.value,
+        bases=each.bases,
+        violating=each.violating,
+        caches=cache_rows(each.caches),
     )
 
 

@@ -21,7 +21,7 @@ from layoutlint.model.build import Build
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import quantity
-from layoutlint.reports import drawing, styled
+from layoutlint.reports import container_table, drawing, styled
 from layoutlint.reports.check.builds import heading, other_messages
 from layoutlint.reports.check.headline import headline, other_clauses, outcome_line
 from layoutlint.reports.check.summary import SHOWN, Detail, group_findings, summarize_others, summary
@@ -265,6 +265,7 @@ def _basis(finding: Finding, width: int) -> Iterator[Line]:
         yield from paragraph("  order: ", order(finding), width)
     if finding.verdict.is_placed:
         yield from paragraph("  placed: ", finding.verdict.basis, width)
+        yield from container_table.render(finding.verdict.containers)
     if finding.rank is not None:
         yield from paragraph("  rank: ", rank_reason(finding.rank), width)
 

@@ -9,6 +9,7 @@ from layoutlint.model.record import Record
 from layoutlint.model.storage import Storage
 
 if TYPE_CHECKING:  # the command line needs the names of the formats, and no struct, for `--help`
+    from layoutlint.geometry.slab_caches import SlabCaches
     from layoutlint.judgement.context import Access
     from layoutlint.model.structs import Struct
 
@@ -28,6 +29,8 @@ class ShowOptions(Record, frozen=True):
     """Where rule files and calls say that objects come from, by the names of structs."""
     stated: Mapping[str, Storage] = {}
     """Where rule files say that objects come from, by the names of structs: this decides where they start."""
+    slabs: SlabCaches | None = None
+    """The slab caches of a kernel that have the containers; None if they are not known."""
     bases: tuple[int, ...] | None = None
     """The bases of objects to draw, in bytes; () for all bases of a struct, None for no drawing."""
     accesses: Mapping[str, tuple[Access, ...]] = {}

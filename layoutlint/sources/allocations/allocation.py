@@ -27,3 +27,5 @@ class Allocation(Record, frozen=True):
     """The parts of the call that decided: its flags, a constructor."""
     problem: str = ""
     """Why `storage` cannot be derived."""
+    cache: str = ""
+    """The name of the slab cache that the call makes; empty if it makes none, or it is not shown."""

@@ -43,6 +43,9 @@ _HINTS = (
 _ALIGNED = "cacheline"
 _WORD = re.compile(r"\w+")
 _OPEN = re.compile(r"\s*\(")
+_CACHE_CALLS = ("kmem_cache_create", "KMEM_CACHE")
+# KMEM_CACHE names the cache like the struct (include/linux/slab.h).
+_CACHE_NAME = re.compile(r"""\s*\(\s*(?:"([^"\\\n]{1,255})"|(\w+))\s*,""")
 # A variable on lines of its own; attributes follow the name, or precede it.
 _VARIABLE = re.compile(
     r"^(?:(?:static|const|volatile)\s+){0,9}(?:struct|union)\s+(\w+)\s+(\w++)\s*((?:\[[^\]\n]*\]\s*){0,9})"
@@ -166,8 +169,33 @@ def find(
         line, previous = line + text.count("\n", previous, at), at
         allocation = _allocation(at, call, making, names, Source(file, line))
         if allocation is not None and (wanted is None or wanted(allocation.struct)):
-            allocations.append(allocation)
+            allocations.append(replace(allocation, cache=_cache_name(text, at, call)))
     return allocations
+
+
+def _cache_name(text: str, at: int, call: str) -> str:
+    """Return the name of the slab cache that a call makes; empty if it makes none, or does not show it."""
+    named = _CACHE_NAME.match(text, at + len(call)) if call.startswith(_CACHE_CALLS) else None
+    if named is None:
+        return ""
+    return (named[2] if call.startswith("KMEM_CACHE") else named[1]) or ""
+
+
+def read_cache_names(paths: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Return the names of the slab caches that calls in C files, and those below folders, make for structs.
+
+    Files that cannot be read are left out. Raises ReadError for a missing path.
+    """
+    names: dict[str, dict[str, None]] = {}
+    for path in source_files(paths):
+        try:
+            text = files.read_all(path, _LARGEST).decode("latin-1")
+        except OSError:
+            continue
+        for call in find(text, path) if any(word in text for word in _CACHE_CALLS) else ():
+            if call.cache and call.struct:
+                names.setdefault(call.struct, {})[call.cache] = None
+    return {struct: tuple(own) for struct, own in names.items()}
 
 
 _Candidate = tuple[int, str, Making]
