@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from layoutlint.commands.option_records import FAILURE, RULES, add, option
+from layoutlint.commands.option_records import FAILURE, PLACEMENTS, RULES, add, option
 from layoutlint.commands.options import (
     IGNORE_MISSING,
     LIVE,
@@ -30,6 +30,7 @@ from layoutlint.commands.packs import load_packs_of_inputs
 from layoutlint.commands.struct_names import strip_keyword
 
 if TYPE_CHECKING:
+    from layoutlint.geometry.seen_objects import SeenObjects
     from layoutlint.intent.policy import Policy
     from layoutlint.judgement.finding import Report
     from layoutlint.judgement.rule import Pack
@@ -77,6 +78,10 @@ class JudgingOptions(NamedTuple):
     )
     sources: tuple[str, ...] = SOURCES
     slabs: str | None = SLABS
+    objects: str | None = option(
+        "--objects", heading=PLACEMENTS, metavar="FILE",
+        help="Judge where these objects were: `STRUCT ADDRESS [COUNT]`.",
+    )  # fmt: skip
     unused: bool = option("--unused", is_flag=True, help="Report unused rules; fail on unused annotations.")
     ignore_missing: bool = IGNORE_MISSING
     policy_from: str | None = option(
@@ -115,7 +120,7 @@ class Arguments(NamedTuple):
         """The files and folders that the command line names."""
         own, randomising = self.judging, self.randomising
         slabs = None if own.slabs == LIVE else own.slabs
-        paths = (*self.inputs, *own.rule_paths, own.matrix_path, slabs, self.reading.btf_base)
+        paths = (*self.inputs, *own.rule_paths, own.matrix_path, slabs, own.objects, self.reading.btf_base)
         yield from filter(
             None, (*paths, *randomising.randomized, randomising.seed, randomising.kernel_version)
         )
@@ -321,7 +326,16 @@ def _options(arguments: Arguments, policy: Policy | None, scope: Scope) -> Optio
         guessing=Guessing(scope.guesses, scope.uses),
         mode=scope.held or Mode(),
         slabs=None if own.slabs is None else slab_caches(own.slabs, own.sources),
+        objects=None if own.objects is None else _load_objects(own.objects),
     )
+
+
+def _load_objects(path: str) -> SeenObjects:
+    """Return the objects in a file. Raises ReadError."""
+    from layoutlint.geometry.seen_objects import SeenObjects
+    from layoutlint.readers import object_addresses
+
+    return SeenObjects(path, object_addresses.read(path))
 
 
 def base_policy(arguments: Arguments) -> Policy | None:

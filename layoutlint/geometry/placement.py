@@ -14,7 +14,7 @@ from layoutlint.model.record import Record, replace
 from layoutlint.model.storage import CacheSlab, Storage
 from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
-from layoutlint.phrases import part_of
+from layoutlint.phrases import part_of, quantity
 
 _FEW = 3
 """Maximum number of containers named in a reason: there can be hundreds."""
@@ -52,6 +52,8 @@ class Placements(Record, frozen=True):
     """What aligns declarations in the source."""
     caches: tuple[CacheSlab, ...] = ()
     """The caches of a kernel that have the objects, or the containers around them; empty if not known."""
+    weights: tuple[int, ...] = ()
+    """How many objects were seen at each base; empty if none was."""
     container: str = ""
     """The container and the member that is the object, if the object is embedded in one: `inode.i_data`."""
 
@@ -128,6 +130,8 @@ def placements(
         if value < 1 or value & (value - 1):
             raise ValueError(f"{value} is not a power of two")
     align = align or layout.align
+    if storage is not None and storage.seen:
+        return _seen_placements(storage, line)
     if storage is not None:
         return _stored_placements(storage, allocation_request(layout, min_align, align), line)
     step = max(align.value, smallest)
@@ -177,6 +181,16 @@ def _stored_placements(storage: Storage, request: AllocationRequest, line: int) 
         starts = element_starts(starts, size, count, line)
         why += f", {size} bytes from one element of an array to the next"
     return Placements(line, tuple(sorted(starts)), why, rows=rows, caches=storage.caches)
+
+
+def _seen_placements(storage: Storage, line: int) -> Placements:
+    """Return the placements of the objects that were seen, with their numbers."""
+    weights: dict[int, int] = {}
+    for start, count in storage.seen:
+        weights[start % line] = weights.get(start % line, 0) + count
+    bases = tuple(sorted(weights))
+    why = f"where {quantity(sum(weights.values()), 'object')} of {storage.seen_in} were"
+    return Placements(line, bases, why, weights=tuple(weights[base] for base in bases))
 
 
 def _starts_in_slab(slab: CacheSlab, objects: int, line: int) -> set[int]:

@@ -132,6 +132,8 @@ class SlabCaches(Record, frozen=True, eq=False):
 
 def _is_open(stated: Storage) -> bool:
     """Return whether a rule file states a cache of the kernel without numbers of its own."""
+    if stated.seen:
+        return False
     is_slab = stated.word == "slab" and stated.align is None and stated.stride is None
     return stated.word == "kmalloc" or (is_slab and not stated.has_red_zone)
 

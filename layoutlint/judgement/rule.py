@@ -22,6 +22,7 @@ from layoutlint.model.structs import Source, Struct
 from layoutlint.model.uses import FunctionEffect
 
 if TYPE_CHECKING:  # few runs know the caches of a kernel
+    from layoutlint.geometry.seen_objects import SeenObjects
     from layoutlint.geometry.slab_caches import SlabCaches
 
 VARIABLES = "(variables)"
@@ -282,6 +283,8 @@ class Pack(Record, frozen=True, dict=True):
     innermost of both decides."""
     slabs: SlabCaches | None = None
     """The slab caches of the kernel that the input is; None if they are not known."""
+    objects: SeenObjects | None = None
+    """The objects of the program that were seen; None without any."""
 
     @property
     def is_draft(self) -> bool:
@@ -359,11 +362,13 @@ class Pack(Record, frozen=True, dict=True):
         return tuple(intent.struct for intent in self.structs if intent.accesses)
 
     def storage(self, struct: Struct) -> Storage | None:
-        """Return where objects of a struct start: as stated, completed by the caches of the kernel.
+        """Return where objects of a struct start: as stated, completed by what is known of a running program.
 
         None if neither tells. Raises RuleFileError if two statements contradict each other.
         """
         stated = self.stated_storage(struct)
+        if self.objects is not None:
+            stated = self.objects.complete(struct, stated)
         return stated if self.slabs is None else self.slabs.complete(struct, stated)
 
     def stated_storage(self, struct: Struct) -> Storage | None:

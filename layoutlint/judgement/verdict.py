@@ -133,6 +133,8 @@ class Verdict(Record, frozen=True):
     """The verdicts of which one holds, if it is unknown because an alignment is; else empty."""
     needs_containers: bool = False
     """Whether that is the alignment of the structs that embed this one."""
+    seen: tuple[int, int] | None = None
+    """How many objects that were seen are at violating bases, and how many there are; None for none."""
     containers: tuple[ContainerVerdict, ...] = ()
     """In each container of an embedded struct, if the slab caches of a kernel are known; else empty."""
 
@@ -145,9 +147,14 @@ class Verdict(Record, frozen=True):
 
     @property
     def share(self) -> float:
-        """The share of the placements that fail, of all orders if there are several; 0 without placements."""
+        """The share of the placements that fail, of all orders if there are several; 0 without placements.
+
+        If objects were seen, it is the share of these.
+        """
         if self.orders is not None:
             return self.orders.share
+        if self.seen is not None:
+            return self.seen[0] / self.seen[1]
         return len(self.bases) / self.total if self.total else 0.0
 
 

@@ -87,6 +87,8 @@ def add(
             from layoutlint.lint import slab_placements  # few runs know the caches of a kernel
 
             active = slab_placements.with_slabs(active, reading, options.slabs)
+        if options.objects is not None:
+            active = tuple(replace(pack, objects=options.objects) for pack in active)
         inputs.append(JudgedInput(reading, active, read_result.surroundings.select(number)))
     return Judged(inputs, intents, packs + kernel_packs)
 

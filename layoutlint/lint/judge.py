@@ -296,7 +296,7 @@ def _is_tolerated(rule: Rule, verdict: Verdict) -> bool:
     """
     if verdict.outcome not in (Outcome.AT_RISK, Outcome.BROKEN):
         return False
-    failing, total = (len(verdict.bases), verdict.total) if verdict.total else (1, 1)
+    failing, total = verdict.seen or ((len(verdict.bases), verdict.total) if verdict.total else (1, 1))
     return failing <= rule.tolerate * total
 
 
@@ -308,6 +308,10 @@ def _add_basis(verdict: Verdict, check: Check, context: Context) -> Verdict:
     """
     parts = context.placements.parts
     is_placed = context.storage is not None or bool(parts)
+    weights = dict(zip(context.placements.bases, context.placements.weights, strict=False))
+    if weights:
+        failing_objects = sum(weights[base] for base in verdict.bases)
+        verdict = replace(verdict, seen=(failing_objects, sum(weights.values())))
     if context.storage is not None and context.storage.word in MALLOCS:
         verdict = replace(verdict, is_from_malloc=True)
     if not any(part.rows for part in parts):

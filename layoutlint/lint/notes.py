@@ -33,6 +33,11 @@ def readings_with_notes(
 
         of_slabs = [slab_placements.slab_notes(each, options) for each in inputs]
         added = [first + second for first, second in zip(added, of_slabs, strict=True)]
+    if options.objects is not None:
+        from layoutlint.lint import seen_notes
+
+        of_objects = [seen_notes.seen_notes(each, options.objects) for each in inputs]
+        added = [first + second for first, second in zip(added, of_objects, strict=True)]
     return tuple(
         replace(each.reading, notes=each.reading.notes + notes, build=options.build)
         if notes or options.build is not None

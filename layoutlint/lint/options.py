@@ -15,6 +15,7 @@ from layoutlint.model.wanted import Wanted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from layoutlint.geometry.seen_objects import SeenObjects
     from layoutlint.geometry.slab_caches import SlabCaches
     from layoutlint.intent.annotations.rules import Suppression
     from layoutlint.judgement.finding import Finding, Report
@@ -264,6 +265,8 @@ class Options(Record, frozen=True):
     mode: Mode = Mode()
     slabs: SlabCaches | None = None
     """The slab caches of a kernel; None for those that sizes imply."""
+    objects: SeenObjects | None = None
+    """Objects of the program that were seen; None without any."""
 
     def of_input(self, path: str) -> Options:
         """Return the options for an input."""

@@ -59,6 +59,10 @@ class Storage(Record, frozen=True):
     """Whether the slab cache has a red zone before each object, not only after it."""
     caches: tuple[CacheSlab, ...] = ()
     """The caches of a kernel that have the objects, as it shows them; empty if that is not known."""
+    seen: tuple[tuple[int, int], ...] = ()
+    """Bytes of a page at which objects were, each with the number of objects; empty if none was seen."""
+    seen_in: str = ""
+    """The file that has them."""
 
     @property
     def spelling(self) -> str:

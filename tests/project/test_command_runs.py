@@ -175,6 +175,7 @@ ELSEWHERE: dict[tuple[str, str], tuple[str, str]] = {
     ("docs/randomised-layouts.md", "check vmlinux --randstruct gcc-full --kernel-version 6.12 --randomized address_space,inode"): (
         "needs a kernel", "tests/real/test_randomised.py::test_shares_are_those_of_many_seeds"
     ),
+    ("docs/servers.md", "check ./server --objects objects.txt"): ("needs a program that runs", "tests/commands/test_objects.py::test_gdb_prints_the_addresses"),
     ("docs/servers.md", "init"): ("one run of the page", "tests/project/test_tutorial_projects.py::test_the_steps"),
     ("docs/servers.md", "check --pack generic compile_commands.json"): ("one run of the page", "tests/project/test_tutorial_projects.py::test_the_steps"),
     ("docs/servers.md", "rules check layoutlint.toml"): ("one run of the page", "tests/project/test_tutorial_projects.py::test_the_steps"),

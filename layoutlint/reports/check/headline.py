@@ -38,7 +38,7 @@ def outcome_line(finding: Finding, with_pairs: bool) -> str:
     verdict = finding.verdict
     is_single = verdict.total <= 1 and verdict.orders is None and verdict.outcome is not Outcome.AT_RISK
     shares = "" if finding.builds or is_single else share(verdict)
-    words = f"{outcome(finding)} {shares}{_bases(verdict)}" if shares else ""
+    words = f"{outcome(finding)} {shares}{_bases(verdict)}{_count_objects(verdict)}" if shares else ""
     is_named = finding.builds or _names_all_pairs(finding)  # each build has pairs of its own
     pairs = _pairs(finding) if with_pairs and not is_named else ()
     total = len(verdict.possible)
@@ -48,6 +48,13 @@ def outcome_line(finding: Finding, with_pairs: bool) -> str:
 def other_clauses(finding: Finding) -> str:
     """Return the clauses of a message that neither the headline nor the line of the outcome has."""
     return _parts(finding)[1]
+
+
+def _count_objects(verdict: Verdict) -> str:
+    """Return how many objects fail, if some were seen."""
+    if verdict.seen is None or len(verdict.bases) == verdict.total:
+        return ""
+    return f", with {verdict.seen[0]:,} of {quantity(verdict.seen[1], 'object')}"
 
 
 def _bases(verdict: Verdict) -> str:

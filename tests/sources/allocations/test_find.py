@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from layoutlint.model.storage import ANY, Allocator
 from layoutlint.sources.allocations.allocation import Allocation
 from layoutlint.sources.allocations.proposals import keys
-from layoutlint.sources.allocations.sources import find
+from layoutlint.sources.allocations.sources import find, read_cache_names
 from tests.harness.pace import limit_time
 from tests.oracles.c_probe import need
 
@@ -402,3 +402,18 @@ def test_a_number_that_no_machine_has_is_not_told(text, expected):
 def test_an_argument_that_is_no_name():
     (call,) = find('x = kmem_cache_create("s", sizeof(struct s), &*, 0);', "f.c")
     assert call.problem == "what `&*` says is set elsewhere"
+
+
+@pytest.mark.parametrize(("call", "cache"), [
+    ('kmem_cache_create("my_rings", sizeof(struct ring), 0, 0, NULL)', "my_rings"),
+    ('kmem_cache_create( "a b",\n\tsizeof(struct ring), 0, SLAB_PANIC, NULL)', "a b"),
+    ('kmem_cache_create_usercopy("r", sizeof(struct ring), 0, 0, 0, 8, NULL)', "r"),
+    ("kmem_cache_create(name, sizeof(struct ring), 0, 0, NULL)", ""),
+    ("KMEM_CACHE(ring, SLAB_PANIC)", "ring"), ("KMEM_CACHE_USERCOPY(ring, 0, a)", "ring"),
+    ("kmalloc(sizeof(struct ring), GFP_KERNEL)", ""),
+])  # fmt: skip
+def test_calls_name_caches(call, cache, tmp_path):
+    text = f"void *f(const char *name)\n{{\n\treturn {call};\n}}\n"
+    assert [(each.struct, each.cache) for each in find(text, "f.c")] == [("ring", cache)]
+    (tmp_path / "f.c").write_text(text)
+    assert read_cache_names((str(tmp_path),)) == ({"ring": (cache,)} if cache else {})
