@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from io import BytesIO
 
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.storage import PAGE
 from layoutlint.model.structs import Source
 
-_LARGEST = 1 << 28
-"""The most bytes of a file: ten million objects."""
+_LARGEST = 1 << 26
+"""The most bytes of a file: three million objects."""
 _MOST_STRUCTS = 10_000
 _MOST_COUNT = 1 << 40
 _LINE = re.compile(rb"(?:struct |union )?(\w{1,256})[ \t]+0x([0-9a-fA-F]{1,16})(?:[ \t]+(\d{1,12}))?")
@@ -26,7 +27,7 @@ def read(path: str) -> dict[str, dict[int, int]]:
     except OSError as error:
         raise ReadError(path, files.error_reason(error)) from None
     starts: dict[str, dict[int, int]] = {}
-    for number, text in enumerate(data.split(b"\n"), start=1):
+    for number, text in enumerate(BytesIO(data), start=1):
         line = text.strip()
         if not line or line.startswith(b"#"):
             continue
