@@ -148,8 +148,10 @@ def _misfit(each: CacheJson, size: int, struct: Struct, may_be_longer: bool) -> 
         most = _round_up(size + _POINTER, struct.target.line_size)
         fits = size <= each.slab_size <= most or (may_be_longer and size <= each.slab_size)
         return "" if fits else f"objects are {each.slab_size:,} bytes apart, and the struct has {size:,}"
-    if len(each.names) > 1:  # the kernel merged caches of up to this size
-        fits = size <= own and each.slab_size < _round_up(size, each.align or 1) + _POINTER
+    if len(each.names) > 1:  # the kernel merged caches of up to this size, of which each has its alignment
+        aligns = (1 << bit for bit in range(struct.target.line_size.bit_length()))
+        rounded = (_round_up(size, align) for align in aligns if not each.slab_size % align)
+        fits = size <= own and any(0 <= each.slab_size - whole < _POINTER for whole in rounded)
     else:
         fits = size == own
     if fits or (may_be_longer and size <= own):

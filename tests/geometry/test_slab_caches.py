@@ -55,6 +55,8 @@ def count_bases(stride: int, objects: int, first: int = 0) -> tuple[int, ...]:
     (cache("big", "small", size=72, stride=72), make("small", 68, 4), count_bases(72, 56)),
     (cache("big", "small", size=72, stride=72), make("small", 64), None),
     (cache("big", "small", size=184, stride=192, align=64), make("small", 144), (0,)),
+    (cache("big", "small", size=192, stride=192, align=8), make("small", 176), (0,)),  # with SLAB_HWCACHE_ALIGN
+    (cache("big", "small", size=192, stride=192, align=8), make("small", 120), None),
     # objects of another size, or of another name
     (cache("inode_cache", size=608, stride=624, order=1), make("inode", 616), None),
     (cache("inode_cache", size=640, stride=640, order=1), make("inode", 616), None),
