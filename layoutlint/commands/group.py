@@ -21,7 +21,8 @@ HEADINGS = {
         "allocations": "allocations.command",
     },
     "Evidence": {
-        "evidence": "evidence.command", "measure": "measure.command", "tune": "tune.command", "slabs": "slabs",
+        "evidence": "evidence.command", "measure": "measure.command", "tune": "tune.command",
+        "slabs": "slabs",
     },
     "Many inputs": {"survey": "survey.command"},
     "Tools": {
