@@ -18,7 +18,7 @@ _ESCAPED = re.compile(
     r"(?P<sign>[@#!~%$&^](?=[^\s.,;:)]|$))"  # GitLab has !1, ~label, %milestone, $1, &1 and ^alert as well
     r"|(?P<link>:(?=//)|\b[Ww]{3}(?=\.))"
     r"|^(?P<start>\s*\d*)[-+=.]"  # a list, a line, the heading above it
-    r"|[@#!~%$&<>()*_|\\\[\]`^]"
+    r"|[@#!~$&<>*_|\\\[\]`^]"
 )
 _CODE = re.compile(r"`([^`]*)`")
 _SIMPLE = re.compile(r"[^`|\\<>&@]*[^`|\\<>&@\s]")

@@ -65,7 +65,7 @@ def test_what_is_written_is_the_patch(folder):
     assert made["reports"] == made["contention"]["files"] == ["c2c.txt"]
     mail = (folder / "mail.md").read_text()
     assert [row for row in mail.splitlines() if row.startswith("#")] == [
-        "# struct address&#95;space: move `i_mmap_rwsem`",
+        "# `struct address_space`: move `i_mmap_rwsem`",
         *("## Problem", "## Evidence", "## Change", "## What else changes", "## Measured effect", "## Limits"),
     ]
     assert "| `i_mmap_rwsem.count.counter` | `gfp_mask` | 590 | 1 of 8 -&#62; 0 of 8 |" in mail

@@ -90,6 +90,9 @@ RUNS: dict[tuple[str, str], Run] = {
     ("docs/embedded.md", "rules asserts --c11 layoutlint.toml --in uart.h"): Run(0, "_Static_assert.offsetof"),
     ("docs/embedded.md", "rules asserts --c11 descriptor --in uart.h"): Run(0, "_Static_assert.sizeof.struct descriptor"),
     ("docs/embedded.md", "suggest firmware.elf --smallest"): Run(0, "struct uart", "gcc", f"echo '{UART}' | gcc -g -c -x c - -o firmware.elf"),
+    ("docs/evidence.md", "tune fs.h address_space --profile c2c.txt --write"): Run(
+        0, r"805 \(62 %\) fall away", "c2c.txt=fixtures/profiles/c2c-address-space-before.txt fs.h=fixtures/profiles/address-space.h", more="--no-measure"
+    ),
     ("docs/evidence.md", "measure docs/example/ring.h ring --write head --read tail"): Run(0, "int main", "docs=docs gcc", more="--dry-run"),
     ("docs/evidence.md", "measure vmlinux address_space --rule address-space-i-mmap-apart-from-rwsem"): Run(0, "int main", f"{VMLINUX} gcc", more="--dry-run"),
     ("docs/evidence.md", "measure --before old.o --after new.o queue --write head --write tail"): Run(

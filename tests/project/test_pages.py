@@ -18,8 +18,8 @@ from tools.documents import cli as cli_doc
 GENERATED = {"cli", "json", "kinds", "losses", "shipped-rules", "survey-store", "targets"}
 LIMITS = {
     "README": 363, "annotations": 897, "ci": 1666, "concepts": 1143, "diff": 1152, "editors": 728,
-    "embedded": 617, "evidence": 1249, "inputs": 2480, "kernel-rules": 496, "kernel": 618, "matrix": 653,
-    "messages": 857, "randomised-layouts": 819, "rules": 2868, "scripting": 671, "security": 763,
+    "embedded": 617, "evidence": 1224, "inputs": 2480, "kernel-rules": 496, "kernel": 618, "matrix": 653,
+    "messages": 857, "randomised-layouts": 819, "rules": 2878, "scripting": 671, "security": 763,
     "servers": 1251, "snapshot": 865, "suggest": 1421, "survey": 1022, "trust": 751, "tutorial": 965,
 }  # fmt: skip
 """The most words of each page of docs/ that is written by hand, as `wc -w` counts them."""

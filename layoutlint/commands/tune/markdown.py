@@ -24,7 +24,7 @@ def render(result: Tuned) -> str:
 def _lines(result: Tuned) -> Iterator[str]:
     suggestion = result.suggestion
     moved = ", ".join(code(move.member) for move in suggestion.moves[:3])
-    yield f"# {plain(phrases.title(suggestion.struct))}: {f'move {moved}' if moved else 'keep the order'}"
+    yield f"# {code(phrases.title(suggestion.struct))}: {f'move {moved}' if moved else 'keep the order'}"
     if suggestion.contention is not None:
         yield from _section("Problem", [text(f"{_sentence(suggestion.contention.effect)}.")])
         yield from _section("Evidence", [*_table(suggestion.contention), "", *_certainties(result)])

@@ -30,7 +30,7 @@ def test_a_comment(tmp_path):
         "- `a` and `z` share a line in 0 of 8 -&#62; 2 of 8 placements", "", "</details>", "",
         "<details><summary>struct s: 80 -&#62; 56 bytes, 2 -&#62; 1 lines, "
         "fields across two lines 1 -&#62; 0</summary>", "",
-        "- resized `pad`: 64 -&#62; 40 bytes &#40;new/s.h:1&#41;",
+        "- resized `pad`: 64 -&#62; 40 bytes (new/s.h:1)",
         "- `z` 72 -&#62; 48, line 1 -&#62; 0, pushed by `pad`", "- no longer across two lines: `pad`, at 8..47 now", "", "</details>", "",
     ]  # fmt: skip
 
