@@ -265,7 +265,7 @@ struct first { char a[40], b[40]; char c[48] __attribute__((aligned(64))); } fir
 struct __attribute__((packed)) packed { char a; int b; short c __attribute__((aligned(4))); } packed;
 """
 MEASURED = [
-    {"written": "a", "loaded": "b", "processor": one, "date": one, "ratios": [{"core": 0, "interval": 100, "ratio": 1.5, "clear": True}]}
+    {"processor": one, "date": one, "ratios": [{"core": core, "interval": 100, "ratio": 1.5, "clear": True} for core in (0, None)]}
     for one in (None, "2026-11-30")
 ]
 """What `tune` prints of a measurement, which not every machine can make."""

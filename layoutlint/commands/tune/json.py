@@ -62,12 +62,8 @@ class Document(JsonObject, frozen=True, tag_field="schema", tag="layoutlint/tune
 
 
 class MeasurementJson(JsonObject, frozen=True):
-    """What was measured of two fields: one core adds to the one, another loads the other."""
+    """What was measured: cores repeat the accesses of the profile."""
 
-    written: str
-    """The one."""
-    loaded: str
-    """The other."""
     processor: str | None
     """The processor."""
     date: str | None
@@ -79,8 +75,8 @@ class MeasurementJson(JsonObject, frozen=True):
 class RatioJson(JsonObject, frozen=True):
     """A ratio of rates."""
 
-    core: Natural
-    """The processor."""
+    core: Natural | None
+    """The processor; null for all together."""
     interval: Natural
     """Nanoseconds that the first core waits after its accesses."""
     ratio: Amount
@@ -126,8 +122,6 @@ def _measurement(result: Tuned) -> MeasurementJson | None:
         for each in result.after_to_before
     ]
     return MeasurementJson(
-        written=effect.written,
-        loaded=effect.other,
         processor=effect.measured.machine.processor,
         date=effect.measured.run.date,
         ratios=ratios,

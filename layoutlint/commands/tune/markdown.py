@@ -83,9 +83,6 @@ def _measurement(result: Tuned) -> Iterator[str]:
     if effect is None:
         yield text(f"Not measured: {result.not_measured}.")
         return
-    yield text(
-        f"One core adds to `{effect.written}`, another one loads `{effect.other}`. Rates after the change, "
-        "over all placements:"
-    )
+    yield "Cores repeat the accesses of the profile. Rates after the change, over all placements:"
     yield ""
     yield from map(_item, [*result.ratios, *result.method])

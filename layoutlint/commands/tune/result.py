@@ -24,10 +24,8 @@ _IDENTITIES = {
 
 
 class Effect(Record, frozen=True):
-    """What `measure` measured of two fields, with the layout before and after."""
+    """What `measure` measured with the accesses of the profile, and the layout before and after."""
 
-    written: str
-    other: str
     measured: Measured
     text: str
     """Its report."""
@@ -100,7 +98,8 @@ def _changes(comparison: Comparison) -> Iterator[str]:
 def _ratio(ratio: Ratio) -> str:
     pause = f"every {ratio.interval:,} ns" if ratio.interval else "back to back"
     doubt = "" if ratio.clear else ", unclear"
-    return f"core {ratio.core}, {pause}: {ratio.ratio.median:.2f} times the rate before{doubt}"
+    who = "all cores" if ratio.core is None else f"core {ratio.core}"
+    return f"{who}, {pause}: {ratio.ratio.median:.2f} times the rate before{doubt}"
 
 
 def _paragraphs(rows: Iterable[str], heads: tuple[str, ...]) -> Iterator[str]:

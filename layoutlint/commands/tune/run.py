@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from layoutlint.commands.tune.other_commands import Ended
 from layoutlint.commands.tune.result import Effect, Tuned
@@ -26,9 +26,6 @@ from layoutlint.suggestion.builds import Request
 from layoutlint.suggestion.orders.result import Suggestion
 from layoutlint.suggestion.run import suggest
 from layoutlint.workers.temporary_folder import temporary_folder
-
-if TYPE_CHECKING:
-    from layoutlint.suggestion.contention import Contention, PairContention
 
 RunCommand = Callable[[str, list[str]], Ended]
 """Runs another command with some arguments."""
@@ -63,7 +60,7 @@ def tune(task: Task, run_command: RunCommand, say: Callable[[str], None]) -> Tun
         if _is_usable(suggestion):
             say("comparing the layouts")
             compared, why_not_compared = _compare(task, suggestion, folder)
-        effect, why_not_measured = _effect(task, suggestion, run_command, folder, say)
+        effect, why_not_measured = _effect(task, suggestion, file, run_command, folder, say)
         return Tuned(
             profile.reports, lines, suggestion, compared, why_not_compared, effect, why_not_measured
         )
@@ -147,32 +144,23 @@ def _snapshot(struct: Struct) -> str:
 
 
 def _effect(
-    task: Task, suggestion: Suggestion, run_command: RunCommand, folder: str, say: Callable[[str], None]
+    task: Task, suggestion: Suggestion, evidence: str, run_command: RunCommand, folder: str,
+    say: Callable[[str], None],
 ) -> tuple[Effect | None, str]:
     """Return what the change gains on this machine, or why that was not measured."""
     if task.measure_words is None:
         return None, "--no-measure"
-    pair = None if suggestion.contention is None else _parted_pair(suggestion.contention)
-    if not _is_usable(suggestion) or pair is None:
-        return None, "no allowed order parts fields that contend"
-    say(f"measuring stores to {pair.written} and loads of {pair.other}")
+    if not _is_usable(suggestion):
+        return None, "there is no allowed order that changes anything"
+    say("measuring the accesses of the profile, before and after")
     before, after = _layout_files(suggestion, folder)
-    file = os.path.join(folder, "measured.json")
-    accesses = ["--write", pair.written, "--read", pair.other]
-    words = [suggestion.struct.name, "--before", before, "--after", after, *accesses, *task.measure_words]
-    return _measure(pair, [*words, "--output", f"json={file}"], file, run_command)
+    measured = os.path.join(folder, "measured.json")
+    words = [suggestion.struct.name, "--before", before, "--after", after, "--evidence", evidence]
+    return _measure([*words, *task.measure_words, "--output", f"json={measured}"], measured, run_command)
 
 
-def _parted_pair(contention: Contention) -> PairContention | None:
-    """Return the most contended fields that share lines in fewer placements than before."""
-    apart = (each for each in contention.pairs if each.after < each.before and not each.estimated)
-    return next(apart, None)
-
-
-def _measure(
-    pair: PairContention, words: list[str], file: str, run_command: RunCommand
-) -> tuple[Effect | None, str]:
-    """Return what `measure` measures of two fields, or why it cannot."""
+def _measure(words: list[str], file: str, run_command: RunCommand) -> tuple[Effect | None, str]:
+    """Return what `measure` measures, or why it cannot."""
     try:
         ended = run_command("measure", words)
     except LayoutlintError as error:
@@ -182,4 +170,4 @@ def _measure(
         return None, reason or f"`layoutlint measure` ended with status {ended.status}"
     content = saved.load(file).content
     assert isinstance(content, Measured)
-    return Effect(pair.written, pair.other, content, ended.output), ""
+    return Effect(content, ended.output), ""

@@ -70,7 +70,7 @@ def _measurement(result: Tuned, width: int) -> Iterator[Line]:
     if effect is None:
         yield from _section("measured", [f"nothing: {result.not_measured}"], width)
         return
-    what = f"one core adds to `{effect.written}`, one loads `{effect.other}`; ratios over all placements"
+    what = "cores repeat the accesses of the profile; ratios over all placements"
     yield from _section("measured", [what, *result.ratios, *result.method], width, 100)
 
 

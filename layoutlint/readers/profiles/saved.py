@@ -194,7 +194,8 @@ class Ratio(Record, frozen=True):
     interval: Number
     ratio: Spread
     clear: bool
-    core: Number = 0
+    core: Number | None = 0
+    """The core whose rates these are; None for all together."""
 
 
 class Measured(Record, frozen=True):
