@@ -209,14 +209,34 @@ are Debian's cloud kernels for x86-64; the patch is [that of Linux 6.9](kernel-f
 """
 
 TAIL = """\
+## On a running kernel
+
+Linux 6.18 with a generic configuration, x86-64: `layoutlint containers /sys/kernel/btf/vmlinux address_space --slabs live`. By
+itself, an `address_space` there can start at 8 places of a line.
+
+| container | cache | bytes from one object to the next | starts at |
+|---|---|---|---|
+| `inode` | inode_cache | 624 | 8, 24, 40, 56 |
+| `shmem_inode_info` | shmem_inode_cache | 752 | 8, 24, 40, 56 |
+| `tracefs_inode` | tracefs_inode_cache | 656 | 8, 24, 40, 56 |
+| `bdev_inode` | bdev_cache | 1,536 | 0 |
+| `mqueue_inode_info` | mqueue_inode_cache | 960 | 0 |
+| `ovl_inode` | ovl_inode | 704 | 24 |
+| `xfs_inode` | xfs_inode | 1,024 | 48 |
+| `dax_device`, `debugfs_inode_info`, `fuse_inode`, `socket_alloc`, `squashfs_inode_info` | dax_cache, ... | 768, 640, 896, 832, 704 | 56 |
+| `btrfs_inode`, `erofs_inode`, `ext4_inode_info`, `hugetlbfs_inode_info`, `proc_inode` | btrfs_inode, ... | 1,016, 696, 1,128, 632, 696 | all 8 |
+
+The shipped rule is kept there: in 6.18, `i_mmap` and `i_mmap_rwsem` are far apart. Inodes of pipes, sockets and block devices start at
+one place each, so a change that is harmless in `inode_cache` can hit all of them.
+
 ## Commands
 
     layoutlint check vmlinux --struct address_space      # by itself, as the shipped pack does
     layoutlint check vmlinux --rules containers.toml     # in its containers
     layoutlint containers vmlinux address_space          # which containers there are
 
-`fixtures/address_space/containers.toml` states how the containers are allocated. For the stride on the running kernel, see
-`/sys/kernel/slab/inode_cache/slab_size`. [randomised-layouts.md](../randomised-layouts.md) has the options for randomised builds."""
+`fixtures/address_space/containers.toml` states how the containers are allocated, for kernels that do not run here. Of one that runs,
+`--slabs live` needs no such file: with `placement = "embedded"` alone, each container is judged where its cache has objects. [randomised-layouts.md](../randomised-layouts.md) has the options for randomised builds."""
 
 
 def main() -> None:

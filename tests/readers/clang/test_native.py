@@ -13,7 +13,7 @@ import pytest
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import libclang, parse
 from layoutlint.readers.clang.parse import Unit
-from layoutlint.sources.bodies import assembler, ctypes_nodes, syntax, trees, unit, walker
+from layoutlint.sources.bodies import assembler, ctypes_nodes, pointers, syntax, trees, unit, walker
 from layoutlint.sources.bodies import facts as facts_of_bodies
 from tests.sources.bodies.test_walker import HEAD
 
@@ -139,7 +139,8 @@ def test_functions_are_read_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(trees, "definitions", ctypes_nodes.definitions)
     monkeypatch.setattr(walker, "tree", ctypes_nodes.tree)
     monkeypatch.setattr(assembler, "find", ctypes_nodes.find)
-    monkeypatch.setattr(walker, "skip_layers", ctypes_nodes.skip_layers)
+    for module in (walker, pointers):
+        monkeypatch.setattr(module, "skip_layers", ctypes_nodes.skip_layers)
     plain_facts = interpret(facts_of_bodies)  # the compiled one takes compiled nodes alone
     for module in (walker, unit):
         monkeypatch.setattr(module, "Facts", plain_facts.Facts)
