@@ -4,7 +4,7 @@ how many CPUs. Cores of a measurement repeat it in the same proportions."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from math import gcd, lcm
 
@@ -42,6 +42,8 @@ class MixedAccess(Record, frozen=True):
     """How often, in the units of the profile."""
     cpus: int
     """How many CPUs access the field; 0 if the profile does not state it."""
+    on: frozenset[int] = frozenset()
+    """The CPUs that do it; empty if the profile does not state them."""
 
 
 class Mix(Record, frozen=True, dict=True):
@@ -54,14 +56,22 @@ class Mix(Record, frozen=True, dict=True):
 
     @cached_property
     def cpus(self) -> int:
-        """The most CPUs of one field; at least two, since the accesses are contended."""
-        return max(2, *(each.cpus for each in self.accesses))
+        """The CPUs, or the most of one field; at least two, since the accesses are contended."""
+        return max(2, len(self.numbers) or max(each.cpus for each in self.accesses))
+
+    @cached_property
+    def numbers(self) -> dict[int, int]:
+        """The positions of the CPUs of all accesses; empty if those of one are not stated."""
+        are_known = all(each.on for each in self.accesses)
+        every = sorted(frozenset().union(*(each.on for each in self.accesses))) if are_known else ()
+        return {number: at for at, number in enumerate(every)}
 
     def share_out(self, cores: int) -> tuple[tuple[tuple[MixedAccess, int], ...], ...]:
         """Return what each core accesses before it begins again, and how often.
 
         If three of four CPUs access a field, so do three of four cores: the first cores, or the last ones for
-        a field that is only read. Raises ValueError if there are cores without an access.
+        a field that is only read; but if the CPUs are known, neighbours among them are one core. Raises
+        ValueError if there are cores without an access.
         """
         written = {each.path for each in self.accesses if each.operation != "load"}
         shares = [self._cores_of(each, each.path in written, cores) for each in self.accesses]
@@ -74,6 +84,8 @@ class Mix(Record, frozen=True, dict=True):
             for core in range(cores)
         ]
         if not all(map(any, loads)):
+            if len(self.numbers) > 1:
+                raise ValueError(f"the profile has accesses of {len(self.numbers)} CPUs: name no more cores")
             raise ValueError("the profile has accesses of one CPU only, which disturb no other")
         unit = gcd(*(count for own in loads for count in own))
         most = max(map(sum, loads)) // unit
@@ -86,8 +98,10 @@ class Mix(Record, frozen=True, dict=True):
             for own in turns
         )
 
-    def _cores_of(self, access: MixedAccess, is_written: bool, cores: int) -> range:
+    def _cores_of(self, access: MixedAccess, is_written: bool, cores: int) -> Collection[int]:
         """Return the cores that access a field."""
+        if self.numbers:
+            return {self.numbers[number] * cores // len(self.numbers) for number in access.on}
         share = access.cpus or self.cpus
         number = max(1, (2 * share * cores + self.cpus) // (2 * self.cpus))
         return range(number) if is_written else range(cores - number, cores)
@@ -148,13 +162,18 @@ class _Field(Record):
     stores: int = 0
     cpus: int = 0
     has_all_loads: bool = True
+    read_on: frozenset[int] | None = frozenset()
+    written_on: frozenset[int] | None = frozenset()
+    """The CPUs, as far as they are known; None if one line does not state them."""
 
     def accesses(self, path: str, within: int, is_atomic: bool) -> Iterator[MixedAccess]:
         """Yield its loads and changes."""
         if self.loads:
-            yield MixedAccess(path, within, "load", self.loads, self.cpus)
+            yield MixedAccess(path, within, "load", self.loads, self.cpus, self.read_on or frozenset())
         if self.stores:
-            yield MixedAccess(path, within, "add" if is_atomic else "store", self.stores, self.cpus)
+            operation: Operation = "add" if is_atomic else "store"
+            on = self.written_on or frozenset()
+            yield MixedAccess(path, within, operation, self.stores, self.cpus, on)
 
 
 def _profiled_structs(file: Saved, struct: Struct) -> list[tuple[int, ProfiledStruct]]:
@@ -189,6 +208,12 @@ def _add_lines(path: str, key: str, struct: ProfiledStruct, found: dict[tuple[st
             own.loads += max(snoops, (touch.records or 0) - stores)
             own.cpus = max(own.cpus, touch.cpus)
             own.has_all_loads &= touch.records is not None
+            own.read_on = _union(own.read_on, touch.read_on)
+            own.written_on = _union(own.written_on, touch.written_on)
+
+
+def _union(every: frozenset[int] | None, more: Sequence[int] | None) -> frozenset[int] | None:
+    return None if every is None or more is None else every | frozenset(more)
 
 
 def _contradiction(line: Line, touch: Touch) -> str:
@@ -245,10 +270,11 @@ def _doubts(lines: Iterable[Line]) -> Iterator[str]:
 def _assumptions(
     fields: Sequence[tuple[str, int, _Field]], accesses: Sequence[MixedAccess]
 ) -> Iterator[str]:
-    yield (
-        "the profile has numbers of CPUs, not which: the first cores access the fields of fewer CPUs, and "
-        "the last cores those that are only read"
-    )
+    if not all(each.on for each in accesses):
+        yield (
+            "the profile has numbers of CPUs, not which: the first cores access the fields of fewer CPUs, "
+            "and the last cores those that are only read"
+        )
     atomic = dict.fromkeys(each.path for each in accesses if each.operation == "add")
     if atomic:
         names = _names(atomic)

@@ -27,6 +27,7 @@ Number = Annotated[int, Meta(ge=0, le=1 << 62)]
 Byte = Annotated[int, Meta(ge=0, le=1 << 58)]
 Accesses = Annotated[int, Meta(ge=0, le=1 << 48)]
 Cpus = Annotated[int, Meta(ge=0, le=1 << 16)]
+CpuNumbers = Annotated[tuple[Cpus, ...], Meta(max_length=1 << 13)]
 LineNumber = Annotated[int, Meta(ge=1, le=1 << 62)]
 LineSize = Annotated[int, Meta(ge=1, le=1 << 16)]
 
@@ -71,6 +72,10 @@ class Touch(Place, frozen=True):
     """All loads and stores."""
     cpus: Cpus = 0
     """The most CPUs of one place in the code; 0 if the report does not state them."""
+    written_on: CpuNumbers | None = None
+    """The CPUs that stored; None if the report does not state them."""
+    read_on: CpuNumbers | None = None
+    """The CPUs that loaded, likewise."""
 
 
 class Line(Record, frozen=True):
