@@ -146,6 +146,8 @@ class _Field(Record):
     loads: int = 0
     cpus: int = 0
     is_writer: bool = False
+    on: frozenset[int] = frozenset()
+    """The CPUs, as far as the files state them."""
 
 
 class Measured(Record):
@@ -301,6 +303,7 @@ def _divide_lines(lines: Sequence[Line], result: Measured) -> None:
             own.stores += touch.counts.stores
             own.loads += max(0, (touch.records or 0) - touch.counts.stores)
             own.cpus = max(own.cpus, touch.cpus)
+            own.on |= {*(touch.written_on or ()), *(touch.read_on or ())}
             own.is_writer = own.is_writer or touch.path in writers
         together |= {frozenset((a.path, b.path)) for a, b in combinations(line.fields, 2)}
         _divide_line(line, writers, result)
@@ -325,7 +328,12 @@ def _divide_line(line: Line, writers: Mapping[str, int], result: Measured) -> No
         rest -= loads
         if loads and not writers:
             result.stays["no-writer", touch.path] += loads
-        for written, part in _apportion(loads, writers).items():
+        others = {
+            each.path: writers[each.path]
+            for each in line.fields
+            if each.path in writers and _disturbs(each, touch)
+        }
+        for written, part in _apportion(loads, others or writers).items():
             if overlap(written, touch.path):
                 result.stays["true-sharing", touch.path] += part
             elif are_in_other_elements(written, touch.path):
@@ -333,6 +341,13 @@ def _divide_line(line: Line, writers: Mapping[str, int], result: Measured) -> No
             else:
                 result.pairs[written, touch.path] += part
     result.stays["not-listed", ""] += rest
+
+
+def _disturbs(writer: Touch, reader: Touch) -> bool:
+    """Return whether stores to a field can take the line from loads of another: not if one CPU does both."""
+    if not writer.written_on or not reader.read_on:
+        return True
+    return len({*writer.written_on, *reader.read_on}) > 1
 
 
 def _apportion(total: int, weights: Mapping[str, int]) -> dict[str, int]:
@@ -373,7 +388,8 @@ def _product(one: str, other: str, fields: Mapping[str, _Field]) -> tuple[str, s
     """
     a, b = sorted((one, other), key=lambda name: -fields[name].stores)
     own, theirs = fields[a], fields[b]
-    if own.cpus == theirs.cpus == 1:
+    is_one = len(own.on | theirs.on) == 1 if own.on and theirs.on else own.cpus == theirs.cpus == 1
+    if is_one:
         return a, b, 0
     product = own.stores * theirs.loads * own.is_writer + theirs.stores * own.loads * theirs.is_writer
     return a, b, product

@@ -181,6 +181,27 @@ def line(first_byte: int, fields: Sequence[dict[str, Any]], **more: Any) -> dict
 
 
 A, B = touch("a", 0, 8, 0, 9, 9), touch("b", 8, 8, 5, 0, 20)
+ON = {
+    # the CPUs that write a, that read b, and that write b; the HITMs of loads of b that a causes, and that b causes
+    "not known": (None, None, None, 3, 2),
+    "b's own CPU cannot take its line": ([0], [1], [1], 5, 0),
+    "two CPUs write b": ([0], [1], [1, 2], 3, 2),
+    "a is of the CPU that reads b": ([1], [1], [0], 0, 5),
+}
+
+
+@pytest.mark.parametrize("name", ON)
+def test_known_cpus(tmp_path, name):
+    writes_a, reads_b, writes_b, by_a, by_b = ON[name]
+    a = {**touch("a", 0, 8, 0, 9, 9), "written_on": writes_a, "read_on": []}
+    b = {**touch("b", 8, 8, 5, 6, 20), "written_on": writes_b, "read_on": reads_b}
+    (tmp_path / "s.h").write_text("struct s { long a, b; char c[64]; };\n")
+    (tmp_path / "e.json").write_text(json.dumps(profile([line(0, [a, b])], 80)))
+    found = json.loads(run("suggest", "s.h", "s", "--evidence", "e.json", "--format", "json", cwd=tmp_path).stdout)["contention"]
+    pairs = {(each["written"], each["other"]): each["accesses"] for each in found["pairs"] if not each["estimated"]}
+    assert (pairs.get(("a", "b"), 0), sum(each["accesses"] for each in found["stays"])) == (by_a, by_b)
+
+
 ARRAY = "struct s { long p[3]; int *end; int sum[4]; long t; };\n"
 ARRAY_PROFILE = profile([line(0, [touch("end", 24, 8, 90, 0, 99), touch("sum[1]", 36, 4, 3, 50, 60)], counts=counts(95, 50))], 56)
 PLACED = """
