@@ -7,8 +7,8 @@ less than a twentieth of the line's stores are left out. The part of the field i
 word, which no order takes away.
 
 Two fields that no line of the reports has together have no HITMs. They get an estimate, so that no order puts
-them together unseen: stores of the one times loads of the other, at the rate of HITMs that the fields on one
-line have for the same product. If there are no HITMs at all, all pairs have these products.
+them together unseen: stores of the one times accesses of the other, at the rate of HITMs that the fields on
+one line have for the same product. If there are no HITMs at all, all pairs have these products.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from layoutlint.model.json_object import Amount, JsonObject, Natural, Positive, 
 from layoutlint.model.paths import are_in_other_elements, overlap
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Struct
-from layoutlint.phrases import quantity
 from layoutlint.readers.profiles.saved import Line, Profile, Touch, load
 from layoutlint.suggestion.orders.demands import Apart
 from layoutlint.suggestion.orders.problem import ContendedPair
@@ -76,7 +75,7 @@ class Contention(JsonObject, frozen=True):
     files: tuple[str, ...]
     """The files with evidence."""
     unit: Annotated[str, one_of("hitm", "peer", "product")]
-    """What is counted: HITMs, peer snoops, or where there are none, stores times loads."""
+    """What is counted: HITMs, peer snoops, or where there are none, stores times accesses."""
     measured: Natural
     """All that was measured on lines of the struct, without estimates."""
     placements: Positive
@@ -93,24 +92,32 @@ class Contention(JsonObject, frozen=True):
     """What no order takes away."""
 
     @property
-    def noun(self) -> str:
-        """What is counted, in words; of one."""
-        return {"hitm": "HITM", "peer": "peer snoop", "product": "store times load"}[self.unit]
+    def nouns(self) -> str:
+        """What is counted, in words."""
+        nouns = {"hitm": "HITMs", "peer": "peer snoops", "product": "products of stores and accesses"}
+        return nouns[self.unit]
 
     @property
     def effect(self) -> str:
-        """What falls away and what stays, in a sentence."""
-        gone = Counter[int]()
+        """What falls away, what changes and what stays, in a sentence."""
+        apart, rest, changed = 0, self.measured, Counter[tuple[int, int]]()
         for pair in self.pairs:
-            if not pair.estimated and pair.after < pair.before:
-                gone[self.placements_after - pair.after] += pair.accesses
-        parts = [
-            f"{self._part(accesses)} fall away in {count} of {self.placements_after} placements"
-            for count, accesses in sorted(gone.items(), reverse=True)
+            if pair.estimated or pair.after * self.placements == pair.before * self.placements_after:
+                continue
+            rest -= pair.accesses
+            if pair.after:
+                changed[pair.before, pair.after] += pair.accesses
+            else:
+                apart += pair.accesses
+        every = f"{self.placements_after} of {self.placements_after} placements"
+        parts = [f"{self._part(apart)} fall away, apart in {every}"] if apart else []
+        parts += [
+            f"{self._part(accesses)} are of fields on one line in {after} of {self.placements_after} "
+            f"placements, before in {before} of {self.placements}"
+            for (before, after), accesses in sorted(changed.items())
         ]
-        rest = self.measured - sum(gone.values())
         parts += [f"{self._part(rest)} stay"] if rest else []
-        return f"of {quantity(self.measured, self.noun)} measured, {', '.join(parts) or 'none is of a pair'}"
+        return f"of {self.measured:,} {self.nouns} measured, {'; '.join(parts) or 'none is of a pair'}"
 
     def _part(self, accesses: int) -> str:
         return f"{accesses:,} ({100 * accesses / max(self.measured, 1):.0f} %)"
@@ -382,7 +389,7 @@ def _estimate(fields: Mapping[str, _Field], together: set[frozenset[str]], resul
 
 
 def _product(one: str, other: str, fields: Mapping[str, _Field]) -> tuple[str, str, int]:
-    """Return two fields, the more written first, and the stores of each times the loads of the other.
+    """Return two fields, the more written first, and the stores of each times the accesses of the other.
 
     Where one CPU accesses each of them, it can be the same one: then there is no product.
     """
@@ -392,4 +399,4 @@ def _product(one: str, other: str, fields: Mapping[str, _Field]) -> tuple[str, s
     if is_one:
         return a, b, 0
     product = own.stores * theirs.loads * own.is_writer + theirs.stores * own.loads * theirs.is_writer
-    return a, b, product
+    return a, b, product + own.stores * theirs.stores * (own.is_writer and theirs.is_writer)

@@ -41,7 +41,7 @@ def test_the_whole_way_without_a_measurement(folder):
     done = run(*QUIET, cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     text = " ".join(done.stdout.split())
-    assert "of 1,294 HITMs measured, 805 (62 %) fall away in 8 of 8 placements" in text
+    assert "of 1,294 HITMs measured, 805 (62 %) fall away, apart in 8 of 8 placements" in text
     assert "c2c.txt:11, base 0: the place of the object is likely, not certain; code accesses types" in text
     assert "move `i_mmap_rwsem` behind `i_pages`: apart from `gfp_mask`" in text
     assert "struct address_space: 192 bytes as before, fields across two lines 1 -> 0" in text

@@ -32,7 +32,8 @@ def _lines(result: Tuned) -> Iterator[str]:
     if changes := result.changes or [result.not_compared] * bool(result.not_compared):
         yield from _section("What else changes", map(_item, changes))
     yield from _section("Measured effect", _measurement(result))
-    limits = [*suggestion.notes, *suggestion.not_looked_at[:1], *_GENERAL]
+    unsearched = (f"not searched: {each}" for each in suggestion.not_looked_at)
+    limits = [*suggestion.notes, *unsearched, *(_GENERAL if suggestion.contention else ())]
     yield from _section("Limits", map(_item, limits))
 
 
@@ -51,7 +52,7 @@ def _sentence(words: str) -> str:
 
 def _table(contention: Contention) -> Iterator[str]:
     before, after = contention.placements, contention.placements_after
-    yield f"| written | loaded | {contention.noun}s | placements on one line |"
+    yield f"| written | loaded | {contention.nouns} | placements on one line |"
     yield "|---|---|---|---|"
     for pair in contention.pairs[:_MOST]:
         estimate = " (estimate)" * pair.estimated
@@ -70,6 +71,7 @@ def _change(result: Tuned) -> Iterator[str]:
     suggestion = result.suggestion
     yield text(f"{_sentence(phrases.headline(suggestion))}.")
     yield from (_item(f"move {move}") for move in phrases.moves(suggestion))
+    yield from (_item(f"{rule.id}: {rule.why} ({rule.source})") for rule in suggestion.core)
     yield from (_item(str(refusal)) for refusal in suggestion.refusals[:_MOST])
     if result.diff:
         fence = "`" * 4

@@ -95,7 +95,11 @@ def _suggest(task: Task, file: str, profile: Profile) -> Suggestion:
         if error.path != file:
             raise
         raise ReadError(", ".join(names), error.reason) from error
+    if result.status == "infeasible":  # an order that breaks rules is no step of the way
+        return replace(result, contention=None, moves=(), new=None)
     contention = None if result.contention is None else replace(result.contention, files=names)
+    if contention is not None and not contention.measured:
+        raise ReadError(", ".join(names), "no HITM, and no stores with loads by other CPUs: nothing contends")
     return replace(result, contention=contention)
 
 

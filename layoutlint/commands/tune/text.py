@@ -57,6 +57,7 @@ def _contention(result: Tuned) -> Iterator[str]:
 def _order(result: Tuned) -> Iterator[str]:
     suggestion = result.suggestion
     yield phrases.headline(suggestion)
+    yield from (f"{rule.id}: {rule.why} ({rule.source})" for rule in suggestion.core)
     yield from (str(refusal) for refusal in suggestion.refusals)
     for move, text in zip(suggestion.moves, phrases.moves(suggestion), strict=True):
         why = phrases.reason_of(suggestion, move, suggestion.opened)
@@ -77,6 +78,6 @@ def _measurement(result: Tuned, width: int) -> Iterator[Line]:
 def _notes(result: Tuned) -> Iterator[str]:
     suggestion = result.suggestion
     yield from suggestion.notes
-    yield from (f"not searched: {text}" for text in suggestion.not_looked_at[:1])
+    yield from (f"not searched: {text}" for text in suggestion.not_looked_at)
     if suggestion.patch is None and suggestion.no_patch and suggestion.is_change:
         yield f"no patch: {suggestion.no_patch}"
