@@ -143,6 +143,8 @@ def _biases(image: Image, profile: Profile, bases: Sequence[tuple[str, int]]) ->
         line = next(iter(mapped.values()), 0)
         if mapped and bias not in mapped:
             raise ReadError(Source(profile.path, line), f"contradicts --base-of: {image.path} is elsewhere")
+        if bias and load_address.is_fixed(image):
+            raise UsageError(f"{image.path} is only loaded where its symbols say", "--base-of")
         return (bias,)
     if not mapped and load_address.is_fixed(image):
         return (0,)

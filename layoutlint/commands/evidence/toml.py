@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from layoutlint import escapes
 from layoutlint.commands.evidence.drafts import Draft, draft_rules
@@ -11,6 +11,7 @@ from layoutlint.judgement.evidence import EvidenceReport
 
 _NOTHING = "# No line has a field that is written, and another one whose loads took the line."
 _NOT_PLACED = "# No line of the profile was placed at a struct: name one with --struct."
+_OF_LINES = ("perf c2c", "perf script")
 _NO_ID = re.compile(r"[^a-z0-9]+")
 
 
@@ -30,10 +31,17 @@ def _lines(report: EvidenceReport, evidence_files: tuple[str, ...]) -> Iterator[
     ids: dict[str, int] = {}
     for draft in drafts:
         yield ""
-        yield from _rule(draft, ids, evidence_files)
+        yield from _rule(draft, ids, evidence_files, _formats(report))
 
 
-def _rule(draft: Draft, ids: dict[str, int], evidence_files: tuple[str, ...]) -> Iterator[str]:
+def _formats(report: EvidenceReport) -> dict[str, str]:
+    """Return the format of each report with lines, by its path."""
+    return {each.path: name for each in report.reports for name in each.formats if name in _OF_LINES}
+
+
+def _rule(
+    draft: Draft, ids: dict[str, int], evidence_files: tuple[str, ...], formats: Mapping[str, str]
+) -> Iterator[str]:
     suffix = f"{draft.written}-apart" if draft.written else "read-together"
     name = _NO_ID.sub("-", f"{draft.struct}-{suffix}".lower()).strip("-")
     ids[name] = ids.get(name, 0) + 1
@@ -50,6 +58,7 @@ def _rule(draft: Draft, ids: dict[str, int], evidence_files: tuple[str, ...]) ->
         yield f"fields = [{names}]"
         yield 'severity = "note"'
     yield f"why = {escapes.toml_string('; '.join((draft.reason, *draft.doubts)))}"
-    yield f"evidence = [{', '.join(escapes.toml_string(f'perf c2c, {place}') for place in draft.places)}]"
+    places = (f"{formats.get(place.rpartition(':')[0], 'perf')}, {place}" for place in draft.places)
+    yield f"evidence = [{', '.join(map(escapes.toml_string, places))}]"
     if evidence_files:
         yield f"evidence_files = [{', '.join(map(escapes.toml_string, evidence_files))}]"

@@ -167,6 +167,7 @@ def test_drafts_separate_no_fields_of_the_same_cpus(pie):
     drafted = re.findall(r'struct = "(\w+)"\nkind = "separate"\nfields = (.*)', (pie.folder / "draft.toml").read_text())
     run("evidence", samples, "--in", "program", "--struct", "hits", "--output", "toml=hits.toml", cwd=pie.folder)
     hits = re.findall(r'struct = "(\w+)"\nkind = "separate"\nfields = (.*)', (pie.folder / "hits.toml").read_text())
+    assert 'evidence = ["perf script, ' in (pie.folder / "draft.toml").read_text()
     assert (drafted, hits) == ([("ring", '[["head"], ["tail"]]')], [("hits", '[["own"], ["other"]]')])
 
 
@@ -262,6 +263,14 @@ def test_wrong_options(words, reason, pie):
     samples = pie.write(perf_samples.text(pie.accesses()))
     done = run("evidence", samples, "--in", "program", *words, cwd=pie.folder)
     assert (done.returncode, reason in done.stderr) == (2, True), done.stderr
+
+
+def test_a_fixed_program_is_nowhere_else(fixed):
+    samples = fixed.write(perf_samples.text([Access("load", address, 1) for address in fixed.at.values()]))
+    address = fixed.at["gate", "gate", "lock"]
+    ends = [run("evidence", samples, "--in", "program", "--base-of", f"gate={at:#x}", cwd=fixed.folder) for at in (address, address + 4096)]
+    assert [each.returncode for each in ends] == [0, 2]
+    assert "program is only loaded where its symbols say" in ends[1].stderr
 
 
 def test_real_page_faults(tmp_path):
