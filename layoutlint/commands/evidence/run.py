@@ -360,6 +360,8 @@ def _reason_for_no_place(request: Request, profiles: Sequence[Profile], lines: L
     if lines.unplaced:
         name = f"of struct {request.struct}" if request.struct else "of a struct of the rules"
         remedy = "--base" if request.struct else "--struct"
+        if any(profile.samples for profile in profiles):
+            remedy += ", or the program whose variables were sampled as the input"
         return Unread(origin, f"no cache line could be placed as one {name}; give {remedy}")
     if all((event.unknown or 0) > 99 for profile in profiles for event in profile.events):
         return Unread(
