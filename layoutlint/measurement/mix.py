@@ -106,6 +106,19 @@ class Mix(Record, frozen=True, dict=True):
         number = max(1, (2 * share * cores + self.cpus) // (2 * self.cpus))
         return range(number) if is_written else range(cores - number, cores)
 
+    def sentences(self, cores: int) -> tuple[str, ...]:
+        """Return what a replay on some cores assumes, joins and leaves out."""
+        return (*self.notes, *self.joined_cpus(cores), *self.rare_accesses(cores))
+
+    def joined_cpus(self, cores: int) -> Iterator[str]:
+        """Yield a sentence if one core replays several CPUs, which then do not disturb one another."""
+        number = len(self.numbers)
+        if number > cores:
+            yield (
+                f"{quantity(cores, 'core')} replay {number} CPUs: what CPUs of one core do to one another is "
+                "not measured; a machine with more cores tells more"
+            )
+
     def rare_accesses(self, cores: int) -> Iterator[str]:
         """Yield a sentence on the accesses that are too rare to be one of a core's turns."""
         kept = {access for own in self.share_out(cores) for access, _ in own}

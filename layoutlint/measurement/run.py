@@ -135,7 +135,7 @@ def measure(
         (
             *notes,
             *machine.foreign_layouts(each.struct.target.name for each in subjects),
-            *(() if mix is None else (*mix.notes, *mix.rare_accesses(len(plan.cores)))),
+            *(() if mix is None else mix.sentences(len(plan.cores))),
             *arrange.notes(subjects, plan.experiment),
         ),
         () if mix is None else mix.files,

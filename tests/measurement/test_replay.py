@@ -137,6 +137,12 @@ def test_known_cpus_are_cores(accesses, cores, turns):
     assert [{access.path: times for access, times in core} for core in own.share_out(cores)] == turns
 
 
+@pytest.mark.parametrize(("cores", "number"), [(2, 1), (3, 0)])
+def test_joined_cpus_are_noted(cores, number):
+    own = Mix(tuple(MixedAccess("a", 0, "store", 1, 1, frozenset({on})) for on in (1, 2, 5)), ("f",))
+    assert [each.startswith("2 cores replay 3 CPUs: ") for each in own.sentences(cores)] == [True] * number
+
+
 def test_more_cores_than_known_cpus():
     own = Mix(tuple(MixedAccess(path, 0, "store", 1, 1, frozenset({on})) for path, on in (("a", 1), ("b", 2))), ("f",))
     with pytest.raises(ValueError, match="the profile has accesses of 2 CPUs: name no more cores"):
