@@ -273,7 +273,7 @@ EDITS = {
     "a type": ("unsigned long tail", "long tail", 0, {"ring": "kept", "gone": "kept", "queue_a": "kept"}, ""),
     "a field": (
         "unsigned long head;", "unsigned long head; int pad;", 0 + 1, {"ring": "broken", "gone": "kept", "queue_a": "kept"},
-        "differs from l.json: 48 bytes as before, holes 89 bits -> 57 bits; added `pad`, 4 bytes at 8 (src/ring.h:5); `state` 8 -> 12, `kind` 8 -> 12",
+        "differs from l.json: 48 bytes as before, 89 -> 57 bits of holes; added `pad`, 4 bytes at 8 (src/ring.h:5); `state` 8 -> 12, `kind` 8 -> 12",
     ),
     "two fields": (
         "unsigned long head;", "unsigned long head; int pad; long more;", 1, {"ring": "broken", "gone": "kept", "queue_a": "kept"},
@@ -281,7 +281,7 @@ EDITS = {
     ),
     "an embedded struct": (
         "long next;", "long next; char c;", 1, {"ring": "broken", "gone": "kept", "queue_a": "kept"},
-        "resized `links`: 16 -> 32 bytes, because struct link changed (src/ring.h:7); added `links.c`, 1 bytes at 24 (src/ring.h:2); `id` 32 -> 48, `lock` 32 -> 48, `tail` 40 -> 56",
+        "resized `links`: 16 -> 32 bytes, because struct link changed (src/ring.h:7); added `links.c`, 1 byte at 24 (src/ring.h:2); `id` 32 -> 48, `lock` 32 -> 48, `tail` 40 -> 56",
     ),
     "an alignment": (
         "};\nstruct queue_a", "} __attribute__((aligned(16)));\nstruct queue_a", 1, {"ring": "broken", "gone": "kept", "queue_a": "kept"},

@@ -44,7 +44,7 @@ CHANGES: dict[str, tuple[str, str, list[str], dict[str, Any]]] = {
         ["`r`, 16 bytes at 56", "`other`, 136 bytes at 72"], {"straddles": []}),
     "the size": ("long a; char b[8];", "long a; char b[9];", ["16 -> 24 bytes"], {"size": [16, 24], "straddles": []}),
     "the lines": ("long a[8];", "long a[9];", ["64 -> 72 bytes, 1 -> 2 lines"], {"lines": [1, 2]}),
-    "the holes": ("int a; int b; long c;", "int a; long c;", ["holes 0 -> 4"], {"hole_bits": [0, 32], "size": [16, 16]}),
+    "the holes": ("int a; int b; long c;", "int a; long c;", ["0 -> 4 bytes of holes"], {"hole_bits": [0, 32], "size": [16, 16]}),
     "the alignment": ("long a, b;", "_Alignas(16) long a; long b;", ["alignment 8 -> 16"], {"align": [8, 16], "size": [16, 16]}),
     "the class of its allocator": (
         "char a[96];", "char a[97];", ["allocated by kmalloc: kmalloc-96 -> kmalloc-128, 31 bytes left"],

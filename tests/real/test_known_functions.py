@@ -22,7 +22,7 @@ NO_CALLS = {"atomic_wr"}
 @pytest.mark.parametrize("name", ["headers", "next-headers", "newest-headers"])
 def test_readers_are_no_writers(kernel, name):
     known, found, asked = KnownFunctions(), {}, 0
-    for path in kernel(name).rglob("*.h"):
+    for path in kernel(name).parent.rglob("*.h"):  # beside it is the part that builds share
         for function, parameters in DECLARED.findall(path.read_text(errors="replace")):
             effects = known.find(function)
             for position, parameter in enumerate(parameters.split(",")):
