@@ -25,6 +25,7 @@ class HeldLocks:
     def __init__(self, program: Program, known: KnownFunctions) -> None:
         self._program, self._known = program, known
         self._unplaced: dict[str, Locks] = {}
+        self._possible: dict[tuple[str, int], Locks] = {}
 
     def locks_at(self, function: str, locks: Iterable[Lock]) -> Locks:
         """Return the locks at a place in a function that has taken some itself."""
@@ -35,12 +36,14 @@ class HeldLocks:
 
     def possible(self, function: str, calls: int = _NEAR) -> Locks:
         """Return the locks that some callers of a function hold."""
-        result: set[Spot] = set()
-        for caller, call in self.sites.get(function, ()):
-            result |= self.locks_at(caller, call.locks)
+        if (function, calls) not in self._possible:
+            sites = self.sites.get(function, ())
+            result = {lock for caller, call in sites for lock in self.locks_at(caller, call.locks)}
             if calls:
-                result |= self.possible(caller, calls - 1)
-        return frozenset(result)
+                callers = dict.fromkeys(caller for caller, _ in sites)
+                result.update(*(self.possible(caller, calls - 1) for caller in callers))
+            self._possible[function, calls] = frozenset(result)
+        return self._possible[function, calls]
 
     @cached_property
     def callers(self) -> dict[str, set[str]]:
