@@ -232,6 +232,8 @@ def _judge_cases(
     """
     cases = where.usual_cases(layout, is_settled)
     verdicts = _verdicts(rule, layout, where, check, cases)
+    if where.is_of_caches(layout.struct):
+        return _judge_holders(rule, layout, where, check, cases, verdicts)
     smallest = None if rule.guess or rule.around else where.smallest_unplaced(layout.struct)
     if smallest is None or not any(verdict.total for _, verdict in verdicts):
         return verdicts
@@ -243,6 +245,28 @@ def _judge_cases(
     all_cases = where.add_shown_places(layout, cases)
     shown = verdicts if all_cases == cases else _verdicts(rule, layout, where, check, all_cases)
     return verdicts if _agree((*verdicts, *shown)) else shown
+
+
+def _judge_holders(
+    rule: Rule,
+    layout: Layout,
+    where: RulePlacements,
+    check: Check,
+    cases: tuple[Case, ...],
+    verdicts: CaseVerdicts,
+) -> CaseVerdicts:
+    """Return the verdicts of a struct in slab caches, or with what embeds it, if that makes a difference.
+
+    Inodes of most filesystems are no objects of the cache of inodes.
+    """
+    anywhere = _verdicts(rule, layout, where, check, where.cases_alone(layout))
+    if _agree((*verdicts, *anywhere)):
+        return verdicts  # wherever objects are: what embeds them takes long to read
+    try:
+        shown = _verdicts(rule, layout, where, check, where.add_holders(layout.struct, cases))
+    except CannotTell:
+        return anywhere
+    return shown if len({verdict.outcome for _, verdict in shown}) == 1 else anywhere
 
 
 def _agree(verdicts: Sequence[tuple[Case, Verdict]]) -> bool:

@@ -173,10 +173,32 @@ class RulePlacements(Record, frozen=True):
             known = self._embedded_cases[is_settled]
             cases = known.find(layout.struct)
             return cases or known.add(layout.struct, self._cases_in_containers(layout.struct, is_settled))
+        return self.cases_alone(layout, storage)
+
+    def cases_alone(self, layout: Layout, storage: Storage | None = None) -> tuple[Case, ...]:
+        """Return the placements of a struct in allocated memory, whatever a rule file or a kernel says."""
         likely = self._placements(layout, storage, layout.align)
         if len(layout.alignments) == 1:
             return (Case(likely, layout.alignments),)
         return tuple(self._distinct_cases(layout, storage, likely))
+
+    def is_of_caches(self, struct: Struct) -> bool:
+        """Return whether only slab caches of a kernel tell where objects start: other structs hold others."""
+        storage = None if self.pack.slabs is None else self.pack.storage(struct)
+        return storage is not None and bool(storage.caches) and self.pack.stated_storage(struct) is None
+
+    def add_holders(self, struct: Struct, cases: tuple[Case, ...]) -> tuple[Case, ...]:
+        """Return cases with the places in all structs that contain one. Raises CannotTell."""
+        if self.surroundings.shown is None:
+            raise CannotTell("the layouts of what embeds it are not known")
+        outer = [(way, self.pack.storage(way.struct)) for way in self.surroundings.shown.holders(struct)]
+        if not outer:
+            return cases
+        return tuple(
+            replace(inside, placements=_join(case.placements, inside.placements), aligns=case.aligns)
+            for case in cases
+            for inside in self._cases_by_alignment(outer)
+        )
 
     def _distinct_cases(self, layout: Layout, storage: Storage | None, likely: Placements) -> Iterator[Case]:
         """Yield the placements of a struct with several possible alignments, each once."""
@@ -337,6 +359,12 @@ class PlacementTable(Record, frozen=True):
             in_lines = not rule.line_pairs
             self._by_version[key] = placements if in_lines else placements.widen_to_pairs(self.reading.target)
         return self._by_version[key]
+
+
+def _join(alone: Placements, inside: Placements) -> Placements:
+    """Return the places of objects that are alone in memory, and of those in other structs."""
+    both = placement.combine_placements((alone, *(inside.parts or (inside,))))
+    return replace(both, why=f"{alone.why}; and {inside.why}")
 
 
 def _with_open_alignment(ways: list[Container]) -> tuple[str, ...]:

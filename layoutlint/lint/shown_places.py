@@ -30,6 +30,8 @@ class ShownPlaces(Record, frozen=True):
     """Reads more structs from the inputs at some paths."""
     _indices: dict[int, dict[Target, Index]] = field(default_factory=dict)
     """By the smallest alignment of the allocator: the containers and variables of structs below that."""
+    _holders: dict[str, dict[Target, Index]] = field(default_factory=dict)
+    """By the name of a struct: all its containers."""
 
     def containers(self, struct: Struct, smallest: int) -> list[Container]:
         """Return the structs and variables of all inputs that embed a struct.
@@ -38,13 +40,17 @@ class ShownPlaces(Record, frozen=True):
         """
         if smallest not in self._indices:
             self._indices[smallest] = self._read(smallest)
-        index = self._indices[smallest].get(struct.target)
-        try:
-            return [] if index is None else index.containers(struct.name, index.merged_definition(struct))
-        except KeyError:  # it is not read a second time
-            return []
-        except TooManyContainers as error:
-            raise CannotTell(str(error)) from None
+        return _containers(self._indices[smallest].get(struct.target), struct)
+
+    def holders(self, struct: Struct) -> list[Container]:
+        """Return the structs of all inputs that embed a struct, whatever its alignment.
+
+        Raises CannotTell for too many.
+        """
+        name = struct.name
+        if name not in self._holders:
+            self._holders[name] = self._index(Wanted(with_containers=frozenset((name,)), embedded=(name,)))
+        return _containers(self._holders[name].get(struct.target), struct)
 
     def has_read(self, smallest: int) -> bool:
         """Return whether the containers of structs below an alignment are known."""
@@ -69,13 +75,26 @@ class ShownPlaces(Record, frozen=True):
             for struct in reading.structs
             if self.is_below(struct, smallest)
         )
-        wanted = Wanted(with_containers=names, misplaced=partial(_sizes, smallest), arrays=_is_text)
+        return self._index(
+            Wanted(with_containers=names, misplaced=partial(_sizes, smallest), arrays=_is_text)
+        )
+
+    def _index(self, wanted: Wanted) -> dict[Target, Index]:
         paths = tuple(dict.fromkeys(reading.path for reading in self.readings))
         readings, _ = self.read(paths, wanted)
         structs: dict[Target, list[Struct]] = {}
         for reading in readings:
             structs.setdefault(reading.target, []).extend((*reading.structs, *_variables(reading)))
         return {target: Index(of_target) for target, of_target in structs.items()}
+
+
+def _containers(index: Index | None, struct: Struct) -> list[Container]:
+    try:
+        return [] if index is None else index.containers(struct.name, index.merged_definition(struct))
+    except KeyError:  # it is not read a second time
+        return []
+    except TooManyContainers as error:
+        raise CannotTell(str(error)) from None
 
 
 def _is_below(struct: Struct, smallest: int, is_kernel: bool) -> bool:

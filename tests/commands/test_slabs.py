@@ -99,8 +99,16 @@ def test_commands_take_the_kernel_or_a_file_of_it(tmp_path):
         options = ("--slabs", given)
         judged = run("check", BTF, "--rules", tmp_path / "r.toml", "--no-packs", "--format", "json", *options)
         (finding,) = json.loads(judged.stdout)["findings"]
-        assert finding["placements"]["total"] == len(bases)
-        assert "inode_cache" in finding["placements"]["basis"]
+        rows = {each["container"]: each for each in finding["placements"]["containers"]}
+        assert set(rows[""]["bases"]) == bases  # objects of inode_cache; the others stand in inodes of filesystems
+        assert [each["name"] for each in rows[""]["caches"]] == ["inode_cache"]
+        holders = json.loads(run("containers", BTF, "inode", "--format", "json", *options).stdout)["structs"][0]["containers"]
+        inside = [
+            {(base + row["offset"]) % 64 for cache in row["caches"] for base in count_bases(cache["name"])} for row in holders if row["caches"]
+        ]
+        assert inside
+        assert bases.union(*inside) <= {base for row in rows.values() for base in row["bases"]}
+        assert finding["placements"]["total"] == len({base for row in rows.values() for base in row["bases"]})
         listed = json.loads(run("containers", BTF, "address_space", "--format", "json", *options).stdout)
         (row,) = (each for each in listed["structs"][0]["containers"] if each["name"] == "inode")
         assert {(base + row["offset"]) % 64 for base in bases} == set(row["bases"])

@@ -85,6 +85,24 @@ def test_another_line_is_noted(monkeypatch):
     assert report.readings[0].notes == ("the machine of s.json has lines of 128 bytes: judge those with --line-size 128",)
 
 
+HELD = {
+    # what contains locks beside their own cache, with its caches: the outcome, and the containers
+    "nothing": ([], [], Outcome.KEPT, None),
+    "kept there, too": ([holder("one", 128, 40, align=8)], [cache("one", size=128, stride=128)], Outcome.KEPT, ["", "one.x"]),
+    "cut there": ([holder("two", 192, 56, align=8)], [cache("two", size=192, stride=192)], Outcome.AT_RISK, ["", "two.x"]),
+    "anywhere": ([holder("three", 72, 0, align=8)], [], Outcome.AT_RISK, ["", "three.x"]),
+    "a flexible array": ([holder("four", 72, 0, None, align=8)], [], Outcome.AT_RISK, ["", "four.x[]"]),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_cache_does_not_have_what_stands_in_other_structs(monkeypatch, name):
+    containers, caches, outcome, rows = HELD[name]
+    verdict = verdict_of(report_on(monkeypatch, [LOCK, *containers], RULE, [cache("lock", size=16, stride=64), *caches]))
+    assert verdict.outcome == outcome
+    assert [row.container for row in verdict.containers or ()] == (rows or [])
+
+
 def test_each_container_is_judged_in_its_cache(monkeypatch):
     """The lock is cut where it starts at 56: in no `one`, in all of `two`, in a part of `three`, which has no cache."""
     containers = [holder("one", 128, 40, align=8), holder("two", 192, 56, align=8), holder("three", 72, 56, align=8)]
