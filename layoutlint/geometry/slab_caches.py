@@ -9,6 +9,7 @@ from functools import cache
 
 from layoutlint.geometry.allocators import kmalloc_class
 from layoutlint.geometry.layout import cached_layout
+from layoutlint.geometry.slab_pages import hwcache_alignment
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.slabs import CacheJson, Document
 from layoutlint.model.storage import ANY, PAGE, CacheSlab, Storage
@@ -106,7 +107,7 @@ class SlabCaches(Record, frozen=True, eq=False):
             if not reason:
                 fitting.setdefault(each.names[0], (usual,))
             elif self.has_changed and each.object_size is not None:
-                fitting.setdefault(each.names[0], tuple(_slabs_of_size(usual, each, pointer, size)))
+                fitting.setdefault(each.names[0], tuple(_slabs_of_size(usual, each, struct, size)))
             else:
                 refused[named.name] = reason
         return Held(tuple(slab for slabs in fitting.values() for slab in slabs), tuple(refused.items()))
@@ -165,17 +166,24 @@ def _slab_of(name: str, each: CacheJson, pointer: int) -> CacheSlab:
     return CacheSlab(name, each.slab_size, first, each.objs_per_slab, each.objects)
 
 
-def _slabs_of_size(usual: CacheSlab, each: CacheJson, pointer: int, size: int) -> Iterator[CacheSlab]:
+def _slabs_of_size(usual: CacheSlab, each: CacheJson, struct: Struct, size: int) -> Iterator[CacheSlab]:
     """Yield the slab of a cache, if its objects had another size; two if it is not known what is behind them.
 
-    The kernel adds words to an object, and then rounds the sum up to the alignment.
+    The kernel adds words to an object, and then rounds the sum up to the alignment, which depends on the size
+    with SLAB_HWCACHE_ALIGN.
     """
+    pointer, line_size, struct_align = struct.target.pointer_size, struct.target.line_size, struct.align or 1
     align, held = each.align or 1, _round_up(each.object_size or 0, pointer)
+    new_align, first = align, usual.first
+    if each.hwcache_align and align <= hwcache_alignment(each.object_size or 0, line_size):
+        new_align = max(struct_align, pointer, hwcache_alignment(size, line_size))
+        first = _round_up(pointer, new_align) if each.red_zone else 0
     most = usual.stride - held
     least = _round_up(max(0, most - align + 1), pointer)
     sums = (_round_up(size, pointer) + added for added in range(least, most + 1, pointer))
-    for stride in dict.fromkeys(_round_up(each_sum, align) for each_sum in sums):
-        yield replace(usual, stride=stride, objects=PAGE // pointer)
+    sums = (each_sum - usual.first + first for each_sum in sums)
+    for stride in dict.fromkeys(_round_up(each_sum, new_align) for each_sum in sums):
+        yield replace(usual, stride=stride, first=first, objects=PAGE // pointer)
 
 
 def _round_up(number: int, multiple: int) -> int:

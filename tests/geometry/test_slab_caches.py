@@ -132,3 +132,35 @@ def test_a_changed_struct_is_in_the_cache_as_it_would_be(size, stride, align, ne
     storage = slabs.complete(make("node", new, 2), None)
     assert {each.stride for each in storage.caches} == strides
     assert set(bases_of(make("node", new, 2), slabs)) == {base for each in strides for base in range(0, 64, gcd(each, 64))}
+
+
+def round_up(number: int, multiple: int) -> int:
+    return -(-number // multiple) * multiple
+
+
+def kernel_slab(size: int, is_hwcache: bool, has_red_zone: bool, has_constructor: bool) -> tuple[int, int, int]:
+    """Stride, alignment and first object by calculate_alignment() and calculate_sizes() of Linux v6.12."""
+    align = 8
+    if is_hwcache:
+        line = 64
+        while size <= line // 2:
+            line //= 2
+        align = max(align, line)
+    held = round_up(size, 8)
+    held += 8 * (has_red_zone and held == size) + 8 * has_constructor
+    first = round_up(8, align) if has_red_zone else 0
+    return round_up(held + 8 * has_red_zone + first, align), align, first
+
+
+@pytest.mark.parametrize("is_hwcache", [False, True])
+@pytest.mark.parametrize(("has_red_zone", "has_constructor"), [(False, False), (False, True), (True, False)])
+def test_another_size_has_the_slab_that_the_kernel_would_make(is_hwcache, has_red_zone, has_constructor):
+    flags = {"hwcache_align": is_hwcache, "red_zone": has_red_zone, "ctor": "make" if has_constructor else None}
+    for old in (16, 24, 32, 40, 56, 64, 96, 128, 184, 200):
+        stride, align, _ = kernel_slab(old, is_hwcache, has_red_zone, has_constructor)
+        slabs = caches_of(cache("node", size=old, stride=stride, align=align, order=3, **flags), has_changed=True)
+        for new in (8, 16, 24, 32, 48, 64, 72, 96, 136, 192, 256):
+            stride, _, first = kernel_slab(new, is_hwcache, has_red_zone, has_constructor)
+            own = struct("node", new, member("a", 0, 8), align=8)
+            found = set(placements(Layout(own), storage=slabs.complete(own, None)).bases)
+            assert {(first + number * stride) % 64 for number in range(64)} <= found, (old, new)

@@ -313,15 +313,15 @@ def test_a_writer_and_a_reader_apart_are_faster(folder):
         field.update(cpus=1, written=is_lock, counts=field["counts"] | ({} if is_lock else dict.fromkeys(("l1_hit", "l1_miss", "other"), 0)))
     (folder / "two.json").write_text(json.dumps(document))
     measured = measure(folder, "address_space", "--before", "before.h", "--after", "after.h", "--evidence", "two.json", "--seconds", "8")
-    gains = {each["core"]: each["ratio"]["median"] for each in measured["ratios"] if each["of"] == "after"}
+    gains = {each["core"]: each["ratio"]["least"] for each in measured["ratios"] if each["of"] == "after"}
     assert len(gains) == 3
-    assert min(gains.values()) > 1
+    assert min(gains.values()) > 1.1
 
 
 @pytest.mark.exhaustive
-def test_the_order_after_is_not_slower(folder):
-    """Three of four accesses of the mail change one word, which no order helps: what is gained is near the noise."""
+def test_the_order_after_is_faster(folder):
+    """The patch of the mail puts the lock on another line than the tree: the ratio of all accesses is above 1."""
     need_two_cores()
     document = measure(folder, "address_space", "--before", "before.h", "--after", "after.h", *E_, "--seconds", "30")
     (gain,) = [each["ratio"] for each in document["ratios"] if each["core"] is None]
-    assert gain["median"] > 0.95
+    assert gain["median"] > 1
